@@ -9,7 +9,7 @@ import datetime as dt
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypedDict
 
 from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
 
@@ -74,6 +74,18 @@ class Memory(NamedTuple):
     def written_at(self) -> dt.datetime | None:
         """When it was last written, as far as it says."""
         return self.updated_at or self.created_at
+
+
+class Fields(TypedDict, total=False):
+    """What a call may say of a record beside its text: None, as nothing, leaves a field as it is."""
+
+    memory_type: str | None
+    importance: float | None
+    tags: Collection[str] | None
+    cues: Collection[str] | None
+    links: Collection[str] | None
+    anchors: Collection[str] | None
+    supersedes: Collection[str] | None  # what names them: an id, or the beginning of one
 
 
 class Skill(NamedTuple):
@@ -291,11 +303,6 @@ def clean_cues(cues: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def unite_words(one: Collection[str], other: Collection[str]) -> tuple[str, ...]:
-    """Return the tags or cues *one* and those of *other*, each once."""
-    return tuple(dict.fromkeys((*one, *other)))
-
-
 def check_words(words: Collection[str], what: str) -> None:
     """Refuse more *words* than a record may hold, or one that is too long; *what* is the name of one.
 
@@ -365,11 +372,25 @@ FIELDS: Final = (
     Field("conflict_of", "id", "other id"),
     Field("archived_at", "time"),
 )
+TIDIED: Final = tuple(field.name for field in FIELDS if field.is_tidied)
 
 
 def names_of(*kinds: str) -> tuple[str, ...]:
     """Return the names of the fields of these *kinds*."""
     return tuple(field.name for field in FIELDS if field.kind in kinds)
+
+
+def take_over(old: Memory, new: Memory) -> dict[str, Any]:
+    """Return the changes to *old* where it says what *new* says: the lists of both are united, and the larger importance is kept."""
+    changes: dict[str, Any] = {}
+    for field in FIELDS:
+        if field.is_united:
+            had = getattr(old, field.name)
+            if (united := tuple(dict.fromkeys((*had, *getattr(new, field.name))))) != had:
+                changes[field.name] = united
+    if new.importance > old.importance:
+        changes["importance"] = new.importance
+    return changes
 
 
 def check_size(memory: Memory) -> None:

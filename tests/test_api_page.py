@@ -6,11 +6,13 @@ import inspect
 import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import memsync
 from memsync import Candidate, Filters, Memory, Project, RecallSession
+from memsync.records import Fields
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
 CALLS = re.findall(r"^\| `(\w+)\(([^)]*)\)`", PAGE, re.MULTILINE)
@@ -19,7 +21,10 @@ RESULTS = re.findall(r"^\| `([A-Z]\w+)`[^|]*\| ([^|]+) \|$", PAGE, re.MULTILINE)
 
 @pytest.mark.parametrize(("name", "parameters"), CALLS, ids=[name for name, _ in CALLS])
 def test_a_call_takes_what_the_page_says(name, parameters):
-    takes = inspect.signature(getattr(Project, name)).parameters
+    takes = dict(inspect.signature(getattr(Project, name)).parameters)
+    if "fields" in takes:
+        del takes["fields"]
+        takes |= {n: inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None) for n in get_type_hints(Fields)}
     wanted = [word.strip() for word in parameters.split(",") if word.strip()]
     if "**values" in wanted:
         assert any(one.kind is one.VAR_KEYWORD for one in takes.values())
@@ -66,3 +71,12 @@ def test_a_program_of_before_the_rooms_still_runs(repo):
         report = m.import_([Candidate("a program", Memory(id="", content="Retries are capped at 5"))])
         assert (report.count("created"), report.outcomes[0].status) == (1, "created")
         assert "8080" in RecallSession(m, "one").on_turn("which port does the API listen on?").text
+
+
+@pytest.mark.parametrize("call", ["remember", "update"])
+def test_a_field_that_no_memory_has_is_refused(repo, call):
+    with memsync.Memsync.open(repo.root) as m:
+        first = m.remember("The API listens on port 8080").entry.id
+        with pytest.raises(TypeError, match="no field 'tag'"):
+            getattr(m, call)(first, tag=["api"])
+        assert [entry.content for entry in m.list()] == ["The API listens on port 8080"]

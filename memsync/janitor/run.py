@@ -13,15 +13,14 @@ from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal
 from memsync.memories import links
 from memsync.memories.project import Project
-from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, tick, unite_words
+from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, names_of, take_over, tick
 from memsync.store import bystealth
 from memsync.store.state import Dedup, ReviewStatus
 
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
-_UNITED: Final = ("tags", "cues", "links")
-_LISTS: Final = (*_UNITED, "supersedes")
+_LISTS: Final = names_of("list", "ids")
 
 
 class Outcome(NamedTuple):
@@ -258,15 +257,10 @@ class _Writing:
 
 
 def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
-    """Return what *keep* takes over: tags, cues, links, the larger importance, that a person said it, what both supersede."""
-    changes: dict[str, Any] = {}
-    for name in _UNITED:
-        if (united := unite_words(getattr(keep, name), getattr(drop, name))) != getattr(keep, name):
-            changes[name] = list(united)
+    """Return what *keep* takes over, also that a person said it, and what both supersede."""
+    changes = take_over(keep, drop)
     if drop.source_type == "user" != keep.source_type:
         changes["source_type"] = "user"  # a person's own words: never archived without asking
-    if drop.importance > keep.importance:
-        changes["importance"] = drop.importance
     supersedes = [id_ for id_ in dict.fromkeys((*keep.supersedes, *drop.supersedes)) if id_ not in (keep.id, drop.id)]
     if tuple(supersedes) != keep.supersedes:
         changes["supersedes"] = supersedes

@@ -17,18 +17,16 @@ from memsync.format.scopes import name_scope, read_scope
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import (
+    FIELDS,
     SCOPES,
     Memory,
     Scope,
     check_size,
-    clean_content,
-    clean_cues,
-    clean_tags,
     content_hash,
     new_id,
     shown_id,
+    take_over,
     tick,
-    unite_words,
 )
 from memsync.store import bystealth
 from memsync.store.state import Dedup
@@ -291,12 +289,7 @@ class Plan:
             why = self._find_replaced(known.id) or f"{known.id} says it: {verdict.reason}"
             return self._end(candidate, "duplicate", known.id, why)
         richer = known._replace(
-            content=memory.content,
-            tags=unite_words(known.tags, memory.tags),
-            cues=unite_words(known.cues, memory.cues),
-            links=unite_words(known.links, memory.links),
-            importance=max(known.importance, memory.importance),
-            updated_at=tick(self.now, known.written_at),
+            content=memory.content, updated_at=tick(self.now, known.written_at), **take_over(known, memory)
         )
         (self.added if known.id in self.added else self.edited)[known.id] = richer
         self._keep(richer, content_hash(richer.content))
@@ -348,13 +341,8 @@ class Plan:
             return candidate
         created = memory.created_at or self.now
         try:
-            cleaned = memory._replace(
-                content=clean_content(memory.content),
-                tags=clean_tags(memory.tags),
-                cues=clean_cues(memory.cues),
-                created_at=created,
-                updated_at=memory.updated_at or created,
-            )
+            texts = {f.name: f.clean(getattr(memory, f.name)) for f in FIELDS if f.clean and f.kind in ("text", "list")}
+            cleaned = memory._replace(created_at=created, updated_at=memory.updated_at or created, **texts)
             check_size(cleaned)
             return replace(candidate, memory=self.vet(cleaned))
         except InvalidMemory as error:

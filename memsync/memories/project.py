@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from math import inf
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from memsync.errors import MemoryNotFound
 from memsync.memories.filters import Filters, Order, as_hit, effective_importance, search, sort_by_importance
@@ -20,7 +20,7 @@ from memsync.memories.journal import Journal, Use
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
-from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, clean_content, utc_now
+from memsync.records import Clock, Fields, Memory, Scope, clean_content, utc_now
 from memsync.store import config
 from memsync.store.changes import Exported
 from memsync.store.places import Layout, locate
@@ -358,19 +358,8 @@ class Project:
 
         return count_memories(list(self.entries(filters)))
 
-    def remember(  # noqa: PLR0913 - what a record has
-        self,
-        content: str,
-        *,
-        memory_type: str = DEFAULT_TYPE,
-        importance: float | None = None,
-        tags: Collection[str] = (),
-        cues: Collection[str] = (),
-        links: Collection[str] = (),
-        scope: Scope | None = None,
-        source_type: str | None = None,
-        supersedes: Collection[str] = (),
-        anchors: Collection[str] = (),
+    def remember(
+        self, content: str, *, scope: Scope | None = None, source_type: str | None = None, **fields: Unpack[Fields]
     ) -> Remembered:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
@@ -384,28 +373,20 @@ class Project:
         """
         from memsync.memories.naming import Named
 
-        given: dict[str, Any] = {"content": content, "memory_type": memory_type, "importance": importance}
-        given |= {"tags": tags, "cues": cues, "links": links}
         root = None if (scope or self.default_scope) == "global" else self.layout.root
         with Named(clean_content(content), root) as named:
             from memsync.memories.remember import remember  # the guards and their lexicon, while git looks
 
-            return remember(self, given, scope, named, source_type=source_type, supersedes=supersedes, anchors=anchors)
+            return remember(self, content, fields, scope, named, source_type)
 
-    def update(  # noqa: PLR0913 - what a record has
+    def update(
         self,
         ref: str,
         *,
         content: str | None = None,
-        memory_type: str | None = None,
-        importance: float | None = None,
-        tags: Collection[str] | None = None,
-        cues: Collection[str] | None = None,
-        links: Collection[str] | None = None,
         scope: Scope | None = None,
-        supersedes: Collection[str] = (),
-        anchors: Collection[str] | None = None,
         was: Memory | None = None,
+        **fields: Unpack[Fields],
     ) -> Remembered:
         """Change the given fields of one memory; every other value of its line keeps its bytes.
 
@@ -417,9 +398,7 @@ class Project:
         """
         from memsync.memories.remember import update
 
-        given: dict[str, Any] = {"content": content, "memory_type": memory_type, "importance": importance}
-        given |= {"tags": tags, "cues": cues, "links": links}
-        return update(self, ref, scope, given, supersedes, was, anchors)
+        return update(self, ref, content, fields, scope, was)
 
     def forget(self, ref: str, scope: Scope | None = None, *, was: Memory | None = None) -> Entry:
         """Remove one memory, and return it; `restore` brings it back. With *was*, what somebody has read, only if it is still that.

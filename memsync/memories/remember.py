@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,40 +40,31 @@ from memsync.memories.similar import (
 )
 from memsync.records import (
     DEFAULT_SOURCE,
+    FIELDS,
+    TIDIED,
+    Fields,
     Memory,
     Scope,
     check_size,
     check_words,
-    clean_content,
-    clean_cues,
-    clean_importance,
-    clean_tags,
-    clean_type,
+    names_of,
     new_id,
     shown_id,
+    take_over,
     tick,
-    unite_words,
 )
 from memsync.store import bystealth
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memsync.memories.project import Project
     from memsync.store.state import Action
     from memsync.store.store import Store
 
 # What somebody bothers to say is worth more than the 0.5 of a record without a number (seed 002).
 REMEMBER_IMPORTANCE: Final = 0.7
-_CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "content": clean_content,
-    "memory_type": clean_type,
-    "importance": clean_importance,
-    "tags": clean_tags,
-    "cues": clean_cues,
-}
-_VETTED: Final = frozenset(
-    {"content", "tags", "memory_type", "author", "anchors", "cues", "links"}
-)  # looked at for secrets
-_UNITED: Final = ("tags", "cues", "links")
+_VETTED: Final = frozenset(names_of("text", "label", "list"))  # looked at for secrets
 _QUESTIONS: Final = 2  # that one write may put to a model
 _DOUBTED: Final = ("duplicate", "contains", "contained")
 
@@ -94,46 +85,38 @@ class Draft(NamedTuple):
     is_approved: bool = False
 
 
-def clean(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of *given* that are not None, in the form that is stored.
+def _clean(project: Project, given: Fields, content: str | None, root: Path | None) -> dict[str, Any]:
+    """Return *content* and the fields of *given* that are not None, in the form that is stored; anchors where there is a *root*.
 
     Raises:
         InvalidMemory
     """
-    return {name: make(given[name]) for name, make in _CLEAN.items() if given.get(name) is not None}
-
-
-def _clean_all(project: Project, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of *given* as `clean` does, with links and anchors as they are stored."""
-    found = clean(given)
-    if given.get("links") is not None:
-        found["links"] = links.resolve(project, given["links"])
-    if given.get("anchors") is not None and (root := project.layout.root):
-        found["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in given["anchors"]))
+    if unknown := given.keys() - Fields.__annotations__.keys():
+        raise TypeError(f"a memory has no field {min(unknown)!r}")
+    said = {"content": content, **given}
+    found = {f.name: f.clean(said[f.name]) for f in FIELDS if f.clean and said.get(f.name) is not None}
+    if (refs := given.get("links")) is not None:
+        found["links"] = links.resolve(project, refs)
+    if (anchors := given.get("anchors")) is not None and root:
+        found["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchors))
+    for field in FIELDS:
+        if field.kind == "list":
+            check_words(found.get(field.name, ()), field.one)
     return found
 
 
 def remember(
-    project: Project,
-    given: Mapping[str, Any],
-    scope: Scope | None,
-    named: Named,
-    *,
-    source_type: str | None,
-    supersedes: Collection[str],
-    anchors: Collection[str],
+    project: Project, content: str, given: Fields, scope: Scope | None, named: Named, source_type: str | None
 ) -> Remembered:
-    """Store what is *given*, or fold it into what says the same, anchored to what its text has *named*; `Project.remember` says more."""
-    fields: dict[str, Any] = {"importance": REMEMBER_IMPORTANCE, **_clean_all(project, given)}
+    """Store *content* with what is *given*, or fold it into what says the same, anchored to what it has *named*; `Project.remember` says more."""
+    fields = {"importance": REMEMBER_IMPORTANCE, **_clean(project, given, content, named.root)}
     session, author = project.journal.session_id, project.author
     memory = Memory(
         id="", source_type=source_type or project.journal.writer, source_session_id=session, author=author, **fields
     )
     is_chosen, scope = scope is not None, scope or project.default_scope
-    if root := named.root:
-        memory = memory._replace(anchors=tuple(dict.fromkeys(pin(text, root) for text in anchors)))
-    replaces = resolve_refs(project, supersedes)
-    importance = None if given["importance"] is None else memory.importance
+    replaces = resolve_refs(project, given.get("supersedes") or ())
+    importance = None if given.get("importance") is None else memory.importance
     draft = Draft(_vet(project, memory, scope, replaces), scope, importance, replaces, is_chosen)
     ahead = _look_ahead(project, draft) if named.is_sought else None  # while git looks
     if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
@@ -274,14 +257,10 @@ class _Write:
         return self._result("exists", same, "accessed", reason, old)
 
     def _take_over(self, old: Memory) -> dict[str, Any]:
-        """Return the changes to *old* apart from the text: tags, cues and links are united, the larger importance is kept."""
-        draft, changes = self.draft, dict[str, Any]()
-        said = draft.memory._replace(links=links.follow_links(draft.memory._replace(id=old.id), {}))  # none to itself
-        for name in _UNITED:
-            if (united := unite_words(getattr(old, name), getattr(said, name))) != getattr(old, name):
-                changes[name] = list(united)
-        if draft.importance is not None and draft.importance > old.importance:
-            changes["importance"] = draft.importance
+        """Return the changes to *old* apart from the text."""
+        draft = self.draft
+        own = links.follow_links(draft.memory._replace(id=old.id), {})  # none to itself
+        changes = take_over(old, draft.memory._replace(links=own, importance=draft.importance or 0.0))
         if draft.memory.source_type == DEFAULT_SOURCE != old.source_type:
             changes["source_type"] = DEFAULT_SOURCE  # a person says it too: never archived without asking
         if old.archived_at is not None:
@@ -335,32 +314,24 @@ def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[s
         changes["conflict_of"] = None  # somebody has looked at it
     if changes.keys() & _VETTED or project.vetting.allows_secrets:
         vetted = project.vetting.vet(old._replace(**changes), scope)
-        changes |= {name: getattr(vetted, name) for name in ("content", "cues") if name in changes}
+        changes |= {name: getattr(vetted, name) for name in TIDIED if name in changes}
         if vetted.tags != old.tags:
             changes["tags"] = vetted.tags
     return changes
 
 
 def update(
-    project: Project,
-    ref: str,
-    scope: Scope | None,
-    given: Mapping[str, Any],
-    supersedes: Collection[str] = (),
-    was: Memory | None = None,
-    anchored: Collection[str] | None = None,
+    project: Project, ref: str, content: str | None, given: Fields, scope: Scope | None, was: Memory | None
 ) -> Remembered:
-    """Change the fields of one memory that are *given*, and what it is *anchored* to; say what a new text is like. `Project.update` says more.
+    """Change the *content* and fields of one memory that are *given*; say what a new text is like. `Project.update` says more.
 
     A record that a merge kept beside another stands on its own from then on.
     """
-    wanted = _clean_all(project, {**given, "anchors": anchored})
-    for name in ("tag", "link", "anchor"):
-        check_words(wanted.get(f"{name}s", ()), name)
+    wanted = _clean(project, given, content, project.layout.root)
     expect_edit(project, scope)
     entry = get_own(project, ref, scope)
     links.refuse_itself(entry.id, wanted.get("links", ()))
-    replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
+    replaces = [other for other in resolve_refs(project, given.get("supersedes") or ()) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
     blind: Look | None = None
     while True:
@@ -370,9 +341,9 @@ def update(
                 raise Changed(shown_id(old.id))
             changes = _find_changes(project, entry.scope, old, wanted)
             look: Look | None = Look(())
-            if content := changes.get("content"):
-                refuse_copy(store, old.id, content)
-                look = find_similar(project, store, content, {entry.id, *(other.id for other in replaces)}) or blind
+            if text := changes.get("content"):
+                refuse_copy(store, old.id, text)
+                look = find_similar(project, store, text, {entry.id, *(other.id for other in replaces)}) or blind
             if look:
                 new = edit_replacing(project, store, old, changes, replaces)
                 if entry.scope == "stealth" and project.settings.stealth:

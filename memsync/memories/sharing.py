@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memsync.errors import NotShared, Remedy, UsageError
 from memsync.format import scopes
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Memory, Scope, format_time, tick
+from memsync.records import SCOPES, TIDIED, Memory, Scope, format_time, tick
 from memsync.store import bystealth, checkout, local_history
 from memsync.store.store import Store
 
@@ -133,7 +133,7 @@ def _plan_tidying(
     for id_ in ids:
         if (there := new.get(id_)) is None:
             continue
-        tidied = {name: getattr(vetted[id_], name) for name in ("content", "cues")} if id_ in vetted else {}
+        tidied = {name: getattr(vetted[id_], name) for name in TIDIED} if id_ in vetted else {}
         changed: dict[str, Any] = {name: text for name, text in tidied.items() if text != getattr(there, name)}
         if scopes.read_scope(there)[1]:
             changed[scopes.KEY] = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memsync.errors import SecretFound
-from memsync.records import ALLOW_TAG, Memory, Scope
+from memsync.records import ALLOW_TAG, TIDIED, Memory, Scope
 from memsync.store.places import Layout
 from memsync.system.home import find_home
 
@@ -50,9 +50,11 @@ class Vetting:
 
         home = find_home(self._env)
         user = self._env.get("USER") or self._env.get("USERNAME")
-        content, *cues = (secrets.tidy(text, home=home, user=user or "") for text in (memory.content, *memory.cues))
-        if content != memory.content or cues != [*memory.cues]:
-            memory = memory._replace(content=content, cues=tuple(cues))
+
+        def tidy(said: Any) -> Any:
+            return tuple(map(tidy, said)) if isinstance(said, tuple) else secrets.tidy(said, home=home, user=user or "")
+
+        memory = memory._replace(**{name: tidy(getattr(memory, name)) for name in TIDIED})
         found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed)
         if not found:
             return memory

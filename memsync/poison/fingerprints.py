@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import StoreError
-from memsync.records import Memory
+from memsync.records import Memory, names_of
 from memsync.store import files
 from memsync.store.state import MARK
 from memsync.store.trust import Instruction
@@ -18,6 +18,7 @@ from memsync.system.home import find_own
 _KEY: Final = "key"
 _NOBODYS: Final = os.urandom(32)  # in place of a key that is not made yet
 _keys: Final[dict[str, bytes]] = {}  # by home
+_LISTS: Final = names_of("list")
 _RULES: Final = (Path(__file__).parent, Path(__file__).parents[1] / "secrets")
 
 
@@ -105,7 +106,9 @@ def instruction_of(memory: Memory, path: Path) -> Instruction:
 
 def texts_of(memory: Memory) -> Iterator[str]:
     """Yield every text of *memory* that somebody may be shown."""
-    yield from (memory.content, memory.memory_type, *memory.tags, *memory.anchors, *memory.cues, *memory.links)
+    yield from (memory.content, memory.memory_type)
+    for name in _LISTS:
+        yield from getattr(memory, name)
     yield from (memory.source_type, memory.author or "", memory.source_session_id or "", *_strings(memory.extra))
 
 

@@ -10,7 +10,10 @@ from helpers import memory_line
 
 from memsync.errors import InvalidMemory
 from memsync.records import (
+    FIELDS,
     MAX_CONTENT,
+    Fields,
+    Memory,
     clean_content,
     clean_importance,
     clean_tags,
@@ -214,3 +217,14 @@ def test_an_import_leaves_out_records_without_measure(repo, project, fields):
     path.write_text(memory_line("mm-bbbbbb", "the tests need docker") + memory_line(**odd))
     report = project.import_(sources.read(path))
     assert (report.count("created"), report.count("skipped")) == (1, 1)
+
+
+def test_the_table_of_fields_has_each_field_of_a_record_once_in_its_order():
+    assert [*(field.name for field in FIELDS), "extra"] == [*Memory._fields]
+    lists = {field.name for field in FIELDS if isinstance(field.default, tuple)}
+    assert lists == {field.name for field in FIELDS if field.kind in ("list", "ids")}
+
+
+def test_what_a_call_may_say_of_a_record_are_its_fields_but_for_those_that_are_ours_to_fill_in():
+    ours = {"id", "content", "source_type", "source_session_id", "author", "conflict_of"}
+    assert set(Fields.__annotations__) == {f.name for f in FIELDS if f.kind != "time"} - ours
