@@ -14,6 +14,8 @@ from tools.write_docs import HELP, REFERENCE, group_helps, reference
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+PLACE = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(
@@ -101,3 +103,19 @@ def test_every_group_and_command_is_in_the_tree():
 def test_links_between_documents_lead_somewhere(path):
     targets = LINK.findall(path.read_text(encoding="utf-8"))
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def list_anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of *page*, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_into_a_document_lead_to_a_heading(path):
+    links = PLACE.findall(FENCED.sub("", path.read_text(encoding="utf-8")))
+    pages = [(path.parent / target if target else path, anchor) for target, anchor in links]
+    wrong = [
+        f"{page.name}#{anchor}" for page, anchor in pages if page.suffix == ".md" and anchor not in list_anchors(page)
+    ]
+    assert wrong == []
