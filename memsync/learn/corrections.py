@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memsync.dedup import MERGED, decide, on_scale
 from memsync.errors import InvalidSkill, MemsyncError
 from memsync.learn.candidates import Candidates
+from memsync.learn.rules import list_rules
 from memsync.learn.statements import statements
 from memsync.learn.worth import instruction_files
 from memsync.memories.results import Entry, Hit
@@ -23,33 +24,6 @@ if TYPE_CHECKING:
 _LOOKED_AT: Final = 8  # stored memories beside a correction
 _NEAR: Final = 0.2  # confidence from which a stored memory is shown beside a candidate
 _LONGEST: Final = 60  # words of a statement that one correction replaces as a whole
-_WORD: Final = r"[`\"']?([\w./@+#-]+(?: [\w./@+#-]+){0,2}?)[`\"']?"
-# How people name what is not so any more.
-_NAMED: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:\bnot|\binstead of|\brather than|\bno longer|\bnever|\bdon'?t use|\bdo not use) (?:the |a |an |with |by |in |on |to |use )*{_WORD}(?=[,.;:!)]| (?:for|in|on|to|and|any)\b|$)",
-        rf"\b(?:switched|moved|migrated|changed|went)\b.*? from {_WORD} to\b",
-        rf"\b(?:saying|says|said) {_WORD} (?:is|was) wrong\b",
-        rf"\breplaced? {_WORD} (?:by|with)\b",
-        rf"\b{_WORD} (?:is|are|was|gets?|got|were) (?:legacy|gone|deprecated|removed|replaced|phased out|retired|wrong|forbidden)\b",
-    )
-)
-# What stands for what: the new value and the old one, in the order of the names.
-_THING: Final = r"(?:the |a |an )?[`\"']?(?P<{}>(?!(?:from|on|in|to|with|by|at|for|via|only)\b)(?:[\w./@+#-]+ )??[\w./@+#-]*[\w/@+#-])[`\"']?"
-_NEW, _OLD = _THING.format("new"), _THING.format("old")
-_IS: Final = r"\b(?:is|are|use|uses|with|run|on|at|by|prefers?)"
-_END: Final = r"(?=[,.;:!)]| (?:for|in|on|to|and|any|last|since|now|anymore)\b|$)"
-_PAIRS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\bfrom {_OLD} to {_NEW}{_END}",
-        rf"{_IS} {_NEW}(?: now| here)?(?: (?:for|in) \w+)?(?: going forward)?,? (?:and )?(?:not|instead of|rather than|over) {_OLD}{_END}",
-        rf"\bsaying {_OLD} (?:is|was) wrong\b.*?\b(?:is|are) (?:now )?{_NEW}{_END}",
-        rf"\breplaced? {_OLD} (?:by|with) {_NEW}{_END}",
-        rf"\b(?:don'?t|do not|never) (?:use|run) {_OLD}[,;.]? (?:but )?(?:use|run) {_NEW}(?: instead)?{_END}",
-    )
-)
 _PLAIN: Final = frozenset(
     "a an the and or of in on at to for from with by is are be was were not no never always we our you it this that"
     " now only any all user prefers prefer would rather instead than".split()
@@ -81,7 +55,7 @@ def corrects(new: str, old: str) -> bool:
 
 
 def _list_named(text: str) -> list[str]:
-    return [found[1] for pattern in _NAMED for found in pattern.finditer(text)]
+    return [found[1] for rule in list_rules("named") for found in rule.pattern.finditer(text)]
 
 
 def _split_words(text: str) -> set[str]:
@@ -99,8 +73,8 @@ def find_corrected(project: Project, text: str) -> list[Entry]:
 
 def reword(text: str, olds: Sequence[str]) -> str:
     """Return the one of *olds* that *text* corrects with the new value in the place of the old; *text* if it is not so plain."""
-    for pattern in _PAIRS:
-        if not (found := pattern.search(text)):
+    for rule in list_rules("pair"):
+        if not (found := rule.pattern.search(text)):
             continue
         there = re.compile(rf"(?<![\w-]){re.escape(found['old'])}(?![\w-])", re.IGNORECASE)
         held = [old for old in olds if len(there.findall(old)) == 1]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from memsync.learn.rules import has, pattern
 from memsync.learn.transcripts import Call, Said, Step
 
 # Commands that only look around teach nothing: an agent would run them anyway.
@@ -14,25 +15,6 @@ _LOOKS: Final = frozenset(
     " cut tr diff date whoami env printenv true sleep history man clear jq xxd nl".split()
 )
 _GIT_LOOKS: Final = frozenset("status log diff show branch blame remote rev-parse ls-files".split())
-_CHANGES: Final = re.compile(r"\bsed\s+(?:-\w*\s+)*-i|>\s*[\w./]|\btee\b|-delete\b|-exec\b")
-# A second try at the same thing shares its first words, without options: `npm test`, `cargo build`.
-_CORRECTS: Final = re.compile(
-    r"^(?:no\b|nope\b|wrong\b|stop\b|don'?t\b|do not\b|never\b|not (?:that|like)\b|actually\b|instead\b|rather\b|please use\b"
-    r"|nein\b|nicht\b|non\b)|\binstead(?: of)?\b|\b(?:don'?t|do not|never) (?:use|run|do|touch|edit|commit|add|write|call)\b"
-    r"|\bshould (?:not |n't )?(?:be|have|use)\b|\balways use\b|\bthat'?s (?:wrong|not)\b|\bI (?:said|meant|told)\b",
-    re.IGNORECASE,
-)
-# What cannot be taken back is nobody's step: whoever follows a skill may be somewhere else.
-_DESTROYS: Final = re.compile(
-    r"\brm\s+(?:-\S+\s+)*-\w*[rRf]|\bgit\s+(?:\S+\s+)*?(?:push\b.*(?:\s-f\b|--force|--delete|--mirror)|reset\b.*--hard|clean\b.*-\w*[fd]|branch\b.*\s-D\b"
-    r"|checkout\b.*\s(?:--\s|\.\s*$)|restore\b|stash\s+(?:drop|clear)|filter-branch|filter-repo)|\b(?:drop|truncate)\s+(?:table|database|schema|index)\b|\bdelete\s+from\b"
-    r"|\bdropdb\b|\bflush(?:all|db)\b|\b(?:terraform|tofu|pulumi|cdk)\s+(?:\S+\s+)*?(?:destroy|apply)\b|\bkubectl\s+(?:\S+\s+)*?(?:delete|drain)\b|\bhelm\s+(?:uninstall|delete)\b"
-    r"|\b(?:docker|podman)\s+(?:\S+\s+)*?(?:prune|rm|rmi)\b|\b(?:down|rm)\s+(?:\S+\s+)*?(?:-v|--volumes)\b|\baws\s+(?:\S+\s+)*?(?:rm|rb|delete-\S+|terminate-\S+)"
-    r"|\b(?:gcloud|az)\s+(?:\S+\s+)*?delete\b|\b(?:mkfs\S*|shred|fdisk|wipefs)\b|\bdd\s+.*\bof=|-delete\b|\bfind\b.*-exec\s+rm\b|\bchmod\s+-R\b|\bchown\s+-R\b|\b(?:pkill|killall)\b|\bkill\s+-9"
-    r"|\b(?:npm|cargo|gem)\s+(?:unpublish|yank)\b|\b(?:migrate|db)[: ](?:reset|drop|rollback|zero)\b|>\s*/dev/sd|:\(\)\s*\{|\b(?:curl|wget)\b.*\|\s*(?:sudo\s+)?\w*sh\b",
-    re.IGNORECASE,
-)
-_SPLIT: Final = re.compile(r"\s*(?:&&|;|\|\|?)\s*")
 _MOST: Final = 40
 
 
@@ -97,14 +79,14 @@ def is_disowned(command: str, corrections: Iterable[Correction]) -> bool:
 
 def destroys(command: str) -> bool:
     """Tell whether *command* deletes, overwrites or publishes what cannot be had back."""
-    return bool(_DESTROYS.search(command))
+    return has("destroys", command)
 
 
 def is_look(command: str) -> bool:
     """Tell whether *command* only looks at things."""
-    if _CHANGES.search(command):
+    if has("changes", command):
         return False
-    return all(_is_look(part) for part in _SPLIT.split(command.strip()) if part)
+    return all(_is_look(part) for part in pattern("split").split(command.strip()) if part)
 
 
 def _is_look(part: str) -> bool:
@@ -169,7 +151,7 @@ def _find_purposes(words: Iterable[str]) -> set[str]:
 
 def is_correction(text: str) -> bool:
     """Tell whether *text*, said after an agent has acted, is against what it did."""
-    return bool(_CORRECTS.search(text))
+    return has("corrects", text)
 
 
 def _find_corrections(steps: Sequence[Step]) -> tuple[Correction, ...]:

@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from memsync.learn.rules import read_rows
 from memsync.learn.tree import Tree
 
 
@@ -52,9 +52,7 @@ class Row(NamedTuple):
 
 def single(tree: Tree) -> Iterator[Fact]:
     """Read what the table knows of."""
-    lines = Path(__file__).with_name("facts.tsv").read_text("utf-8").splitlines()
-    rows = (Row(*line.split("\t")) for line in lines if line and not line.startswith("#"))
-    return chain.from_iterable(row.read(tree) for row in rows)
+    return chain.from_iterable(Row(*row).read(tree) for row in read_rows("facts.tsv"))
 
 
 def _find_files(tree: Tree, word: str) -> list[str]:
