@@ -15,8 +15,7 @@ from memsync.cli.options import scope_option
 from memsync.cli.words import is_dialogue
 from memsync.format.codec import decode
 from memsync.format.scopes import mark_text
-from memsync.history.log import Row, read_log
-from memsync.history.since import find_moment
+from memsync.history.log import Row, find_moment, read_log
 from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project

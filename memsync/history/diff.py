@@ -11,9 +11,8 @@ from typing import Any
 from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
-from memsync.history.events import Event, Kind, differences
+from memsync.history.events import Event, Kind, differences, find_uncommitted
 from memsync.history.lines import Files, files_of, lines_known, read_live
-from memsync.history.uncommitted import find_uncommitted
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS

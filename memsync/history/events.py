@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,20 +14,20 @@ from typing import Any, Final, Literal
 from memsync.errors import MemoryNotFound, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
-from memsync.git import history
+from memsync.git import history, patches
 from memsync.git.dates import list_dates
 from memsync.git.history import Commit, Step
 from memsync.git.rows import rows_with
 from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
-from memsync.history.one import make_matcher, narrow
 from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
-from memsync.records import Memory, Scope, find_id, format_time, same_but_for_time, tick
+from memsync.records import Memory, Scope, find_id, format_time, may_be_shown, same_but_for_time, shown_id, tick
 
 Kind = Literal["added", "changed", "removed"]
 _TIMES: Final = frozenset({"id", "updated_at"})
 _NONE: Final = Line(b"")
+_CLOCKS_DIFFER: Final = timedelta(days=1)
 
 
 def describe_commit(commit: Commit | None) -> dict[str, str | None]:
@@ -391,3 +391,85 @@ def _last_version(project: Project, ref: str) -> tuple[str, bytes, str]:
     if newest.commit and not project.store("project").get(newest.id):  # on another branch
         return newest.id, newest.new.raw, f"at {newest.commit.short}"
     raise MemoryNotFound(ref, " that has an earlier version, on this machine or in git")
+
+
+def narrow(
+    project: Project, ref: str, matches: Callable[[str], bool]
+) -> tuple[Callable[[bytes], bytes] | None, datetime | None]:
+    """Return what picks the lines of *ref* from a version of the file, and when it was not there yet; None: unknown."""
+    store = project.store("project")
+    store.refresh()
+    if may_be_shown(ref) or any(map(matches, store.nameless())):
+        return None, None  # no line has its id as it is written here
+    memory = store.get(ref)
+    if memory is None:
+        return partial(rows_with, [ref.strip().removeprefix("mm-")]), None
+    born = memory.created_at - _CLOCKS_DIFFER if memory.created_at else None
+    return partial(rows_with, [ref], exact=True), born
+
+
+def make_matcher(ref: str | None) -> Callable[[str], bool]:
+    """Return what tells whether an id is one that *ref* may name; without one every id is."""
+    if ref is None:
+        return bool
+    lower = ref.strip().lower()
+    is_meant: Callable[[str], bool] = lambda id_: id_ == ref or id_.lower().startswith((lower, f"mm-{lower}"))  # noqa: E731
+    if may_be_shown(ref):
+        return lambda id_: is_meant(id_) or shown_id(id_).startswith(lower)
+    return is_meant
+
+
+def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | None:
+    """Return what reads the lines of *ref* in all that led to HEAD into a dict, for `events`; it needs the project no more.
+
+    Where nothing that led to HEAD has one, those of every branch, tag and stash.
+
+    None: its lines cannot be told from others without reading all.
+
+    Raises:
+        NoHistory: there is no git.
+    """
+    files = files_of(project)
+    head = history.head(files.root)
+    pick, born = narrow(project, ref, make_matcher(ref))
+    if pick is None or not head:
+        return None
+    is_here = project.store("project").get(ref) is not None
+
+    def read(held: dict[str, bytes]) -> None:
+        was_there = is_here
+        for revs in ([head], [head, *history.EVERYWHERE]):
+            names = history.names_of(files.root, files.path, revs)
+            for _ in history.steps(files.root, names, revs=revs, pick=pick, born=born, held=held):
+                was_there = True
+            if was_there:
+                return
+
+    return read
+
+
+def find_uncommitted(project: Project, files: Files, commit: str) -> list[Event]:
+    """Return how the work tree differs from *commit*, a whole name or "" before the first one, as `differences` does.
+
+    Raises:
+        NoHistory: git failed.
+    """
+    if not commit:
+        return differences_now(project, {})
+    ids = _find_ids(project, files, commit)
+    if ids is None:
+        return differences_now(project, read_live(files.root, files.path, commit, lines_known(project)))
+    if not ids:
+        return []
+    pick = partial(rows_with, ids, exact=True)
+    return differences_now(project, read_live(files.root, files.path, commit, {}, pick), ids.__contains__)
+
+
+def _find_ids(project: Project, files: Files, commit: str) -> set[str] | None:
+    """Return which memories git's patch speaks of; None where all must be looked at."""
+    store = project.store("project")
+    store.refresh()
+    if store.waiting or store.nameless() or (rows := patches.rows_now(files.root, files.path, commit)) is None:
+        return None
+    lines = [jsonl.read_line(row) for row in rows]
+    return None if any(line.id is None or line.nameless for line in lines) else {line.id for line in lines if line.id}

@@ -6,7 +6,7 @@ without a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memsync.errors import MemsyncError
@@ -21,8 +21,6 @@ from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, content_hash, same_but_for_time, shown_id
 from memsync.store import local_history
-from memsync.store.checkout import Checkout
-from memsync.store.filters import smudge
 from memsync.store.places import under_way
 from memsync.store.store import Store
 
@@ -67,7 +65,11 @@ def find_lost(project: Project) -> list[Lost]:
         }
         known = _find_committed(project, gone) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(gone.items()) if id_ not in known]
-    return [one for one in found if not _is_said(project, one)]
+    hashes = {one.memory.id: content_hash(one.memory.content) for one in found}
+    said = {
+        id_ for id_, hash_ in hashes.items() for store in project.stores.values() if store.by_hash(hash_, besides=id_)
+    }
+    return [one for one in found if one.memory.id not in said]
 
 
 def find_returned(project: Project) -> list[Lost]:
@@ -103,8 +105,7 @@ def find_dropped(project: Project) -> list[str]:
     if store is None or project.layout.git is None or under_way(project.layout.git):
         return []
     files = files_of(project)
-    git = Checkout(files.root)
-    data = smudge(git, files.path, git.run("cat-file", "blob", f"HEAD:{files.path}").out)
+    (data,) = history.read(files.root, [("HEAD", files.path)])
     last = _read_last(project)["project"]
     return sorted(
         shown_id(id_)
@@ -139,31 +140,17 @@ def _accounts_for(project: Project, scope: Scope, last: Mapping[str, Line], line
     return project.stores[scope].get(id_) is not None or (id_ in last and last[id_].memory is None)
 
 
-def _is_said(project: Project, lost: Lost) -> bool:
-    hash_ = content_hash(lost.memory.content)
-    return any(store.by_hash(hash_, besides=lost.memory.id) for store in project.stores.values())
-
-
 def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
     """Return which of *wanted* some commit has, as they are."""
     if not wanted or project.layout.git is None:
         return set()
-    known: set[str] = set()
-    for data in _read_versions(project):
-        rows = rows_with(wanted.keys() - known, data)
-        known |= {line.id for line in jsonl.read_lines(rows) if line.id and _is_wanted(line, wanted.get(line.id))}
+    files, known = files_of(project), set[str]()
+    for data in history.versions(files.root, files.path):
+        rows = jsonl.read_lines(rows_with(wanted.keys() - known, data))
+        known |= {line.id for line in rows if line.id in wanted and same_but_for_time(line.memory, wanted[line.id])}
         if len(known) == len(wanted):
             break
     return known
-
-
-def _is_wanted(line: Line, memory: Memory | None) -> bool:
-    return memory is not None and same_but_for_time(line.memory, memory)
-
-
-def _read_versions(project: Project) -> Iterator[bytes]:
-    files = files_of(project)
-    yield from history.versions(files.root, files.path)
 
 
 def bring_back(project: Project, lost: Iterable[Lost]) -> Found:

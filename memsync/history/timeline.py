@@ -13,9 +13,8 @@ from typing import Final, Literal
 
 from memsync.format.codec import Line
 from memsync.git import history, patches
-from memsync.history.events import Event, Kind, read_steps
+from memsync.history.events import Event, Kind, find_uncommitted, read_steps
 from memsync.history.lines import files_of
-from memsync.history.uncommitted import find_uncommitted
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 from memsync.records import same_but_for_time

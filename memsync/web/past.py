@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoHistory
 from memsync.history import events
-from memsync.history.one import reader
+from memsync.history.events import reader
 from memsync.memories.project import Project
 from memsync.web.desk import Given, Page
 

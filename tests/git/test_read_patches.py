@@ -6,9 +6,8 @@ import pytest
 
 from memsync import Memsync
 from memsync.git import history, patches
-from memsync.history.events import differences_now
+from memsync.history.events import differences_now, find_uncommitted
 from memsync.history.lines import files_of, lines_known, read_live
-from memsync.history.uncommitted import find_uncommitted
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from memsync import Memsync
 from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory, SecretFound
 from memsync.git import history
 from memsync.history.diff import difference
-from memsync.history.events import at, blame, events, restore
-from memsync.history.one import reader
+from memsync.history.events import at, blame, events, reader, restore
 from memsync.records import shown_id
 
 
