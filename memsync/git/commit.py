@@ -1,35 +1,46 @@
-"""Commits of the memory file alone, beside whatever the user is doing.
+"""Commits of the memory file alone, beside whatever the user is doing; what they say; and sharing the branch.
 
-Made of git's own parts: no file of the work tree is touched, of the index only
+They are made of git's own parts: no file of the work tree is touched, of the index only
 our entry, and no hook of the user runs, because his may rewrite files while he
 edits them. He signs as always, if he signs.
+A branch is never pushed by force, never with an empty side, and never over somebody's conflict.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
+from memsync.format import jsonl, merge
 from memsync.git.check import explain_stop
-from memsync.git.report import describe_changes
+from memsync.git.conflict import resolve
 from memsync.git.stage import find_companions, find_removal, list_paths, path_of, read_states
+from memsync.records import Change, Memory
 from memsync.secrets import NOTHING, Allow
+from memsync.store import changes, files
 from memsync.store import checkout as repo
-from memsync.store import files
-from memsync.store.checkout import Checkout
+from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
-from memsync.store.places import GitDirs, Layout, under_way
+from memsync.store.places import GitDirs, Layout, Place, under_way
 from memsync.store.store import Store
 from memsync.system import processes
+from memsync.system.texts import count
 
 _TRAILER: Final = "Memsync: auto-commit"
 # What fails if the branch is not where it found it when it began, which is minutes ago where somebody types a message.
 _MOVERS: Final = frozenset("am cherry-pick commit merge pull rebase reset revert".split())
+_TRIES: Final = 12
+_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds before the second try, at most; doubled each time
+_BEHIND: Final = ("non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref")
+_MINUTES: Final = 600.0
+_PICKS: Final = 1000
 
 
 class Committed(NamedTuple):
@@ -78,7 +89,7 @@ def _commit(
     since = smudge(checkout, path, checkout.run("cat-file", "blob", f"{head}:{path}").out) if head else b""
     if why := explain_stop(checkout.top / path, since, allow, named=path):
         return Committed(held=why)
-    parent = _choose_parent(checkout, head, branch, path) if head else ""
+    parent = _choose_parent(checkout, head, branch, list_paths(checkout, store)) if head else ""
     tree = _write_tree(checkout, store, head, wanted)
     said = describe_changes(checkout, store.place, parent, tree) or "in order"
     new = parent
@@ -166,8 +177,8 @@ def _find_staged(checkout: Checkout, path: str) -> str:
     return f"100644,{rows[0].split()[1]}" if len(rows) == 1 else "".join(rows)
 
 
-def _choose_parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
-    """Return on what to commit: *head*, or what is below it if it is a commit of ours that nobody else has seen."""
+def _choose_parent(checkout: Checkout, head: str, branch: str, ours: Sequence[str]) -> str:
+    """Return on what to commit: *head*, or what is below it if it is a commit of ours, which touches *ours* alone, that nobody else has seen."""
     first, _, message = (checkout.ask("show", "-s", "--no-show-signature", "--format=%P%n%B", head) or "").partition(
         "\n"
     )
@@ -176,20 +187,10 @@ def _choose_parent(checkout: Checkout, head: str, branch: str, path: str) -> str
         return head
     touched = checkout.run("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", head).paths
     holders = (checkout.ask("for-each-ref", "--contains", head, "--format=%(refname)") or "").splitlines()
-    is_alone = holders == [branch] and set(touched) <= _names(path)
-    return parents[0] if is_alone and not _is_elsewhere(checkout, head) else head
-
-
-def _names(path: str) -> set[str]:
-    """Return the names that a commit of ours may touch."""
-    directory = PurePosixPath(path).parent
-    return {path, str(directory / ".gitignore"), str(directory.parent / ".gitattributes")}
-
-
-def _is_elsewhere(checkout: Checkout, head: str) -> bool:
-    """Tell whether another worktree has *head* checked out."""
-    rows = (checkout.ask("worktree", "list", "--porcelain") or "").splitlines()
-    return rows.count(f"HEAD {head}") > 1
+    if holders != [branch] or not set(touched).issubset(ours):
+        return head
+    worktrees = (checkout.ask("worktree", "list", "--porcelain") or "").splitlines()
+    return parents[0] if worktrees.count(f"HEAD {head}") <= 1 else head
 
 
 def _write_tree(checkout: Checkout, store: Store, head: str, entries: Mapping[str, str]) -> str:
@@ -213,3 +214,118 @@ def _write_commit(checkout: Checkout, tree: str, parent: str, said: str) -> str:
         )
     except GitRefused as error:
         raise GitRefused("commit", str(error), "the memories are in the work tree; commit them yourself") from None
+
+
+def describe_changes(checkout: Checkout, place: Place, before: str, after: str) -> str:
+    """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
+    if before == after:
+        return ""
+    old, new = read_memories(checkout, (before, after), place.memories.relative_to(checkout.top).as_posix())
+    return format_counts(changes.compare_memories(old, new))
+
+
+def read_memories(checkout: Checkout, revs: Sequence[str], path: str) -> list[dict[str, Memory]]:
+    """Return the memories of *path* in each of the commits or trees *revs*; none where it is not there."""
+    found = read_blobs(checkout, [f"{rev}:{path}" for rev in revs])
+    texts = [smudge(checkout, path, data) if data else b"" for data in found]
+    return [
+        {id_: line.memory for id_, line in merge.current(jsonl.read_lines(data)).items() if line.memory}
+        for data in texts
+    ]
+
+
+def format_counts(changes: Iterable[Change]) -> str:
+    """Return how many memories were added, changed and removed, in words; "" if none."""
+    kinds = ["+" if change.before is None else "-" if change.after is None else "~" for change in changes]
+    added, gone, edited = (kinds.count(kind) for kind in "+-~")
+    noun = "memory" if added in (0, 1) and gone in (0, 1) else "memories"
+    parts = [f"+{added}" if added else "", f"-{gone}" if gone else ""]
+    counts = " ".join(filter(None, parts))
+    return ", ".join(filter(None, (f"{counts} {noun}" if counts else "", f"{edited} changed" if edited else "")))
+
+
+class _Way(NamedTuple):
+    """How the commits of others are taken in: the option of `git pull`, what to continue or abort, and why so."""
+
+    option: str
+    command: str
+    why: str = ""
+
+
+def push(layout: Layout, store: Store) -> str:
+    """Push the branch to its upstream, and return which that is; where others were first, take theirs in and try again.
+
+    By a rebase, or by a merge where `pull.rebase` says so or the branch has a merge that is not pushed: a
+    rebase would drop what only that holds. What meets a conflict outside the memory file is taken back whole.
+
+    Raises:
+        GitRefused: nothing was pushed, and the branch is as it was.
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    upstream = checkout.ask("rev-parse", "--abbrev-ref", "--symbolic-full-name", "@{upstream}")
+    if upstream is None:
+        branch = checkout.ask("symbolic-ref", "--short", "-q", "HEAD") or "BRANCH"
+        raise GitRefused("push", "the branch has no upstream", f"run `git push -u origin {branch}` once")
+    # `matching` would push branches that nobody spoke of.
+    matching = checkout.ask("config", "--get", "push.default") == "matching"
+    words = ["-c", "push.default=simple", "push"] if matching else ["push"]
+    for attempt in range(_TRIES):
+        _refuse_empty(checkout, store, upstream)
+        done = checkout.run(*words, patience=_MINUTES)
+        if done.code == 0:
+            return upstream
+        if not any(sign in done.err for sign in _BEHIND):
+            raise GitRefused("push", done.err)
+        if attempt:  # others who were beaten as we were would meet us again
+            time.sleep(random.uniform(0, min(_PAUSE * 2**attempt, _LONGEST_PAUSE)))  # noqa: S311
+        _pull(checkout, layout, store)
+    raise GitRefused("push", "others kept pushing first", "try again")
+
+
+def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
+    path = path_of(checkout, store)
+    theirs, ours = map(len, read_memories(checkout, (upstream, "HEAD"), path))
+    if theirs and not ours:
+        raise GitRefused(
+            "push",
+            f"{upstream} has {count(theirs, 'memory')} and this branch has none",
+            "nothing was pushed; if that is intended, run `git push` yourself",
+        )
+
+
+def _pull(checkout: Checkout, layout: Layout, store: Store) -> None:
+    way = _choose_way(checkout)
+    done = checkout.run("pull", way.option, "--quiet", "--no-edit", patience=_MINUTES)
+    for _ in range(_PICKS):
+        if done.code == 0 or not under_way(layout.git):
+            break
+        unmerged = checkout.run("diff", "--name-only", "--diff-filter=U", "-z").paths
+        if unmerged != [path_of(checkout, store)] or resolve(store).held:
+            break  # no business of ours
+        checkout.do("add", "--", unmerged[0])
+        done = checkout.run("-c", "core.editor=true", way.command, "--continue", patience=_MINUTES)
+    if done.code:
+        if under_way(layout.git):
+            checkout.do(way.command, "--abort")
+        raise GitRefused(
+            f"pull {way.option}",
+            done.err or done.text,
+            f"nothing was pushed and the branch is as it was{way.why}; run `git pull {way.option}` yourself, then try again",
+        )
+
+
+def _choose_way(checkout: Checkout) -> _Way:
+    """Return how to take in what others pushed: as the user pulls, but no merge is ever flattened."""
+    if checkout.ask("rev-list", "--merges", "-1", "@{upstream}..HEAD"):
+        if checkout.ask("config", "--get", "pull.ff") == "only":
+            why = (
+                "others were first, the branch holds a merge, which a rebase would flatten, and pull.ff allows no other"
+            )
+            raise GitRefused("push", why, "nothing was pushed; merge or rebase the upstream yourself, then try again")
+        return _Way("--no-rebase", "merge", " (it holds a merge that is not pushed, which a rebase would flatten)")
+    branch = checkout.ask("symbolic-ref", "--short", "-q", "HEAD")
+    said = checkout.ask("config", "--get", f"branch.{branch}.rebase") or checkout.ask("config", "--get", "pull.rebase")
+    if said is not None and said.lower() in ("false", "no", "off", "0"):
+        return _Way("--no-rebase", "merge")
+    return _Way("--rebase", "rebase")

@@ -6,19 +6,22 @@ neither click nor GitPython: the hooks are felt at every commit.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from memsync.errors import MemsyncError
-from memsync.git import aftermath, check
+from memsync.git import check
+from memsync.git.commit import describe_changes
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import list_roots
-from memsync.git.report import describe_changes
 from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
 from memsync.store import config
 from memsync.store.checkout import Checkout
@@ -26,13 +29,17 @@ from memsync.store.left_behind import take_over
 from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
-from memsync.system import deadline
+from memsync.system import deadline, processes, programs
 
 _PARTIAL: Final = "next-index-"
 _PATCH: Final = re.compile(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
 _stopping: list[str] = []  # staged files that may not be committed; they count also when the time runs out after that
+_LONGEST: Final = 3600.0  # seconds that somebody may think about the message
+_PAUSE: Final = 0.2
+
+Entries = Mapping[str, str]  # mode and object of each path that is in the index
 
 
 def run_in_time(words: Sequence[str]) -> int:
@@ -44,7 +51,7 @@ def run_in_time(words: Sequence[str]) -> int:
         return BLOCKED if _stopping else 0
 
     if words[:1] == ["unstage"]:
-        return aftermath.unstage(words[1:])  # the user may think about a message for as long as he likes
+        return unstage(words[1:])  # the user may think about a message for as long as he likes
     deadline.start_for_git("hook", os.environ, give_up)
     return main(words)
 
@@ -132,7 +139,7 @@ def _stage(checkout: Checkout, roots: Sequence[str]) -> None:
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git)
         why = why or _explain_choice(checkout, store) or _explain_emptiness(checkout)
-        with aftermath.watch(checkout, [] if why else list_paths(checkout, store)):
+        with unstage_unless_committed(checkout, [] if why else list_paths(checkout, store)):
             left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
         if left.since and not _is_first(checkout, left.since):
             continue
@@ -152,7 +159,7 @@ def _explain_choice(checkout: Checkout, store: Store) -> str:
     """Return that `git commit --patch` runs us, whose user has said no to the memories when git asked; "" else."""
     if Path(os.environ.get("GIT_INDEX_FILE", "index")).name == "index":
         return ""  # of what was chosen there is another
-    _, command = aftermath.find_commit()
+    _, command = find_commit()
     options = command[command.index("commit") + 1 :] if command else ()
     if any(map(_PATCH.match, options)) and state(checkout, path_of(checkout, store))[1] == "M":
         return "you left it out when git asked"
@@ -163,7 +170,7 @@ def _explain_emptiness(checkout: Checkout) -> str:
     """Return why the `git commit` that runs us is about to make no commit, so that nothing may be staged for it; "" else."""
     if checkout.run("diff", "--cached", "--quiet").code != 0:
         return ""
-    pid, command = aftermath.find_commit()
+    pid, command = find_commit()
     if not pid or any(word == "--allow-empty" or word.startswith("--am") for word in command):
         return ""
     return "nothing else is staged, so git makes no commit; `memsync sync --commit` commits it alone"
@@ -200,3 +207,75 @@ _HOOKS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {
     "post-checkout": _post_checkout,
     "post-rewrite": _post_rewrite,
 }
+
+
+def find_commit() -> tuple[int, list[str]]:
+    """Return number and command line of the `git commit` that runs us; 0 and none without one."""
+    commits = (
+        (pid, words)
+        for pid, words in processes.walk_up()
+        if Path("".join(words[:1])).stem == "git" and "commit" in words
+    )
+    return next(commits, (0, []))
+
+
+def read_entries(checkout: Checkout, names: Sequence[str]) -> Entries:
+    """Return what the index has of *names*."""
+    rows = (checkout.ask("ls-files", "--stage", "-z", "--", *names) or "").split("\0")
+    return {name: entry.removesuffix(" 0") for entry, _, name in (row.partition("\t") for row in rows) if name}
+
+
+@contextmanager
+def unstage_unless_committed(checkout: Checkout, names: Sequence[str]) -> Iterator[None]:
+    """Have what is staged of *names* in the meantime taken out again if the commit that runs us is not made."""
+    # Of any other index, as that of `commit -a`, git itself drops what a commit that fails has added.
+    is_kept = bool(names) and Path(os.environ.get("GIT_INDEX_FILE", "index")).name == "index"
+    pid = find_commit()[0] if is_kept else 0
+    before = read_entries(checkout, names) if pid else {}
+    yield
+    now = read_entries(checkout, names) if pid else {}
+    if staged := {name: entry for name, entry in now.items() if entry != before.get(name)}:
+        told = {"git": pid, "head": _read_head(checkout), "before": before, "staged": staged}
+        programs.start_apart("git", "hook", "unstage", json.dumps(told))
+
+
+def unstage(words: Sequence[str]) -> int:
+    """Wait until git has ended, and if it made no commit put back what the index had, unless that is something else by now."""
+    told = json.loads(words[0])
+    _wait_for_end(told["git"])
+    checkout = Checkout(Path.cwd(), in_hook=True)
+    if _read_head(checkout) == told["head"]:
+        now = read_entries(checkout, list(told["staged"]))
+        rows = [
+            f"{told['before'].get(name) or '0 ' + '0' * len(entry.split()[1])}\t{name}\0"
+            for name, entry in told["staged"].items()
+            if now.get(name) == entry
+        ]
+        checkout.run("update-index", "-z", "--index-info", stdin="".join(rows).encode())
+    return 0
+
+
+def _read_head(checkout: Checkout) -> str:
+    return checkout.ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
+
+
+def _wait_for_end(pid: int) -> None:
+    end = time.monotonic() + _LONGEST
+    if hasattr(os, "pidfd_open"):
+        import select
+
+        try:
+            select.select([os.pidfd_open(pid)], [], [], _LONGEST)
+        except OSError:
+            return  # it has ended
+    else:
+        while time.monotonic() < end and _is_there(pid):
+            time.sleep(_PAUSE)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from memsync.errors import Remedy, StoreNotWritable, blaming
 from memsync.git import driver, hookfile
-from memsync.git.rule import MergeRule, read_rule
+from memsync.git.attributes import MergeRule, read_rule
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout

@@ -14,9 +14,8 @@ from typing import Any, Final, Literal
 from memsync.errors import MemoryNotFound, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
-from memsync.git import history, patches
-from memsync.git.dates import list_dates
-from memsync.git.history import Commit, Step
+from memsync.git import history
+from memsync.git.history import Commit, Step, list_dates
 from memsync.git.rows import rows_with
 from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
 from memsync.memories.edits import refuse_copy
@@ -469,7 +468,7 @@ def _find_ids(project: Project, files: Files, commit: str) -> set[str] | None:
     """Return which memories git's patch speaks of; None where all must be looked at."""
     store = project.store("project")
     store.refresh()
-    if store.waiting or store.nameless() or (rows := patches.rows_now(files.root, files.path, commit)) is None:
+    if store.waiting or store.nameless() or (rows := history.rows_now(files.root, files.path, commit)) is None:
         return None
     lines = [jsonl.read_line(row) for row in rows]
     return None if any(line.id is None or line.nameless for line in lines) else {line.id for line in lines if line.id}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from memsync.format.codec import Line
-from memsync.git import history, patches
+from memsync.git import history
 from memsync.history.events import Event, Kind, find_uncommitted, read_steps
 from memsync.history.lines import files_of
 from memsync.memories.anchors import parse
@@ -67,7 +67,7 @@ def read_stretch(
 @lru_cache(_KEPT)
 def _read_commit(root: Path, commit: str, names: tuple[str, ...]) -> tuple[Sequence[Event], int]:
     """Return what a commit did, which nothing changes any more, and in how many rows more."""
-    patch = patches.read_commit(root, commit, names)
+    patch = history.read_commit(root, commit, names)
     return tuple(read_steps(root, [patch.step], bool, {}))[::-1], patch.left
 
 

@@ -112,7 +112,7 @@ def _give_to_git(project: Project, store: Store, done: Synced, *, commit: bool, 
         left = stage_checked(Checkout(project.layout.git.root), store, project.vetting.allowed)
         done = replace(done, staged=not left.why, held=left.why or None)
     if push and not done.held:
-        from memsync.git.push import push as share
+        from memsync.git.commit import push as share
 
         done = replace(done, pushed=share(project.layout, store) or None)
     return done

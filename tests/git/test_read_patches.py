@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsync import Memsync
-from memsync.git import history, patches
+from memsync.git import history
 from memsync.history.events import differences_now, find_uncommitted
 from memsync.history.lines import files_of, lines_known, read_live
 
@@ -51,7 +51,7 @@ def test_a_commit_did_what_its_two_versions_differ_in(told):
     commits = told.git("log", "--format=%H", "--", *names).split()
     assert len(commits) == 6
     for commit in commits:
-        seen = patches.read_commit(told.root, commit, tuple(names)).step
+        seen = history.read_commit(told.root, commit, tuple(names)).step
         whole = next(history.steps(told.root, names, revs=["--no-walk=unsorted", commit]), None)
         assert seen.commit == whole.commit if whole else not seen.added
         for name in ("added", "removed", "replaced"):
@@ -62,7 +62,7 @@ def test_of_a_commit_that_brings_much_some_rows_are_read_and_the_others_counted(
     repo.write_memories("".join(line(f"mm-{n:06}", f"number {n}") for n in range(500)))
     repo.git("add", ".gobby")
     repo.git("commit", "-q", "-m", "all")
-    patch = patches.read_commit(repo.root, repo.git("rev-parse", "HEAD").strip(), (".gobby/memories.jsonl",))
+    patch = history.read_commit(repo.root, repo.git("rev-parse", "HEAD").strip(), (".gobby/memories.jsonl",))
     assert len(patch.step.added) + patch.left == 500
     assert patch.left
 
