@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from memsync.agents import wire
-from memsync.system import deadline
+from memsync.system import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = 
             programs.start_apart("-C", _at_work[0], "index", "rebuild")  # for a later hook
         return 0
 
-    deadline.start(seconds, give_up, own=own, will_fork=will_fork)
+    limits.start_clock(seconds, give_up, own=own, will_fork=will_fork)
 
 
 def _claim(cwd: str) -> bool:

@@ -21,7 +21,7 @@ from memsync.store.files import stamp
 from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
 from memsync.store.watch import Debouncer
-from memsync.system import heap
+from memsync.system import processes
 
 if TYPE_CHECKING:
     from memsync.memories.results import Entry
@@ -160,7 +160,7 @@ class Live:
                 self._project.close()
                 self._screen_some(self._project, is_behind=is_behind)
                 self._project.stores.close()  # which the screening has opened again
-                heap.trim()
+                processes.trim()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
 

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.system import deadline
+from memsync.system import limits
 
 if TYPE_CHECKING:
     from memsync.store.config import Loaded
@@ -23,7 +23,7 @@ _LONGEST: Final = 1024 * 1024  # bytes of what the client says
 
 def main() -> None:
     """Print the line for the session that standard input tells of, or for the project here, and end the process."""
-    deadline.start(deadline.seconds_of(os.environ, "MEMSYNC_HOOK_SECONDS", _SECONDS), lambda: 0)
+    limits.start_clock(limits.seconds_of(os.environ, "MEMSYNC_HOOK_SECONDS", _SECONDS), lambda: 0)
     said = _read_input()
     workspace = said.get("workspace")
     named = workspace.get("current_dir") if isinstance(workspace, dict) else said.get("cwd")

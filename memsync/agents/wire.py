@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from memsync.system import deadline
+from memsync.system import limits
 from memsync.system.home import run_dir
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ WHO: Final = "who"  # the event of which a server of any version says what it is
 
 def bound(env: Mapping[str, str]) -> float:
     """Return how many seconds of work a hook may take; `MEMSYNC_HOOK_SECONDS` says otherwise, for a slow machine."""
-    return deadline.seconds_of(env, "MEMSYNC_HOOK_SECONDS", BOUND)
+    return limits.seconds_of(env, "MEMSYNC_HOOK_SECONDS", BOUND)
 
 
 def longest_wait(env: Mapping[str, str], event: str) -> float:

@@ -17,7 +17,7 @@ import click
 from memsync import __version__
 from memsync.cli.terminal import choose_colour, page, track
 from memsync.errors import MemsyncError
-from memsync.system import progress
+from memsync.system import logs
 from memsync.system.logs import prepare
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
     from memsync.store.trust import notice
     from memsync.store.workflow import find_waiting
 
-    progress.show = partial(track, least=_MANY)
+    logs.show_progress = partial(track, least=_MANY)
     project = ctx.with_resource(Project.open())
     if not is_quiet and (text := notice(find_waiting(project.layout, project.loaded))):
         click.echo(f"memsync: {text}", err=True)

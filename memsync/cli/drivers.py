@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memsync.errors import StoreUnreadable
-from memsync.system import deadline
+from memsync.system import limits
 
 _CLEAN, _CONFLICT, _USAGE, _LEFT, _ABORT = 0, 1, 2, 65, 129
 _Merge = Callable[[Sequence[bytes], int, Sequence[str]], tuple[int, bytes]]
@@ -22,7 +22,7 @@ def run_in_time(name: str, words: Sequence[str]) -> int:
         _say(f"memsync: git {name} did not finish within {after}; git goes on by itself")
         return _USAGE
 
-    deadline.start_for_git("merge", os.environ, give_up)
+    limits.start_git_clock("merge", os.environ, give_up)
     return run(name, words)
 
 

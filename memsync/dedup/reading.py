@@ -11,7 +11,7 @@ from itertools import chain, starmap
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.dedup import lexicon
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 T = TypeVar("T")
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]

@@ -29,7 +29,7 @@ from memsync.store.left_behind import take_over
 from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
-from memsync.system import deadline, processes, programs
+from memsync.system import limits, processes, programs
 
 _PARTIAL: Final = "next-index-"
 _PATCH: Final = re.compile(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
@@ -52,7 +52,7 @@ def run_in_time(words: Sequence[str]) -> int:
 
     if words[:1] == ["unstage"]:
         return unstage(words[1:])  # the user may think about a message for as long as he likes
-    deadline.start_for_git("hook", os.environ, give_up)
+    limits.start_git_clock("hook", os.environ, give_up)
     return main(words)
 
 

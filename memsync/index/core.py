@@ -23,7 +23,7 @@ from memsync.index.terms import embedding_text, is_word, live_anchors, record_ke
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
-from memsync.system import progress
+from memsync.system import logs
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Index:
 
     def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
         memories = [memory for _, memory in records]
-        documents, pieces = number_pieces(progress.follow(memories, "indexing"))
+        documents, pieces = number_pieces(logs.follow_progress(memories, "indexing"))
         found, vocabulary = number_terms(map(self._tokenizer.piece_terms, pieces))
         terms, hidden = documents.through(found), found.sizes[documents.flat[documents.starts[1:] - 1]]
         forward, base = build_forward(terms, hidden, vocabulary.is_place), build_base(terms, vocabulary)

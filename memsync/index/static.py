@@ -18,7 +18,7 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from typing import Final
 
 from memsync.index.query import Query
 from memsync.index.scale import EXACT, SYNONYM
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 TABLE: Final = Path(__file__).with_name("synonyms.txt")
 

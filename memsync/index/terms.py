@@ -23,7 +23,7 @@ from memsync.index.scale import (
     TYPO,
     UNSEEN,
 )
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     from memsync.records import Memory

@@ -18,7 +18,7 @@ import Stemmer
 
 from memsync.index.scale import EXACT
 from memsync.index.terms import term_key
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

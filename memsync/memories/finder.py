@@ -12,7 +12,7 @@ from memsync.index.rank import Allow, Ranking
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
 from memsync.store.store import Store
-from memsync.system.heap import collector_paused
+from memsync.system.processes import collector_paused
 
 if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index

@@ -30,7 +30,7 @@ from memsync.records import (
 )
 from memsync.store import bystealth
 from memsync.store.state import Dedup
-from memsync.system.heap import collector_paused
+from memsync.system.processes import collector_paused
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -13,7 +13,7 @@ from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, r
 from memsync.store.places import find_git
 from memsync.store.search import Search
 from memsync.system import programs
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,7 +26,7 @@ _JOINED: Final = re.compile(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
 _QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
 _SYMBOL: Final = re.compile(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
 _SPLIT: Final = re.compile(r"\.|::|#")
-_MOST: Final = 5
+_PIECES: Final = 5
 _SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tree
 _FILES: Final = 40  # in which one of them may be defined
 _PATIENCE: Final = 0.5  # seconds that git may take for them
@@ -81,7 +81,7 @@ class Named:
         for path, given in paths.items():
             symbols = list(_find_symbols(content, path, given, root, paths))
             self._found |= dict.fromkeys([f"{path}#{symbol}" for symbol in symbols[:2]] or [path])
-        if len(self._found) < _MOST:
+        if len(self._found) < _PIECES:
             taken = {path.partition("#")[2] for path in self._found}
             self._sought = _list_sought(content, {*taken, *paths})
             self._search = _begin_search(self._sought, root)
@@ -108,7 +108,7 @@ class Named:
             _TOO_LARGE.add(self.root)
         defined = _find_defined(self._sought, (paths or [])[: _FILES * len(self._sought)], self.root)
         found = self._found | dict.fromkeys(defined)
-        return tuple(found | dict.fromkeys(_find_commands(self._content, self.root)))[:_MOST]
+        return tuple(found | dict.fromkeys(_find_commands(self._content, self.root)))[:_PIECES]
 
 
 def pin_named(named: Named, pins: Collection[str]) -> tuple[str, ...]:

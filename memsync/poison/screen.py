@@ -17,7 +17,7 @@ from memsync.poison.guard import visible
 from memsync.poison.rules import LATIN, LEET, LOOKALIKES, OTHER, SEND, SHAPES, TAG, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up

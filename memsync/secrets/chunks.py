@@ -17,7 +17,7 @@ from memsync.secrets.formats import FORMATS, SEEDS, Format
 from memsync.secrets.hints import STEMS, list_hints
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
 from memsync.secrets.values import is_odd, is_plain, list_runs, may_be_odd
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from math import log2
 from typing import Final
 
 from memsync.system.digests import sha256
-from memsync.system.memo import Memo
+from memsync.system.texts import Memo
 
 _WEAK: Final = frozenset(
     "password passwd pass postgres postgresql mysql mariadb mongo mongodb redis root admin administrator user username"

@@ -1,14 +1,23 @@
-"""How much a file may ask of us, and the readers of JSON and TOML that hold it; `yamltext` holds it for YAML.
+"""How much a file may ask of us, with the readers of JSON and TOML that hold it (`yamltext` holds it for YAML), and how long we may work.
 
 A file of a repository is a stranger's. Without limits a few hundred bytes of it
 take minutes or end the process: nesting, copies of copies, endless scalars.
+Whatever git or an agent waits for has a clock: when it has run out the process says so and ends.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from typing import Any, Final
+import sys
+import time
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 
 LARGEST_YAML: Final = 128 * 1024  # characters; the parser reads about 100 a millisecond at its slowest
 LARGEST_SETTINGS: Final = 512 * 1024  # characters of JSON or TOML in the settings of programs
@@ -22,6 +31,9 @@ _BRACKETS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _DOTTED: Final = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
 )  # a TOML key that tomllib takes gigabytes for: `a.a.a.a…`
+_PAUSE = 0.02  # seconds between two looks at what was done, at least
+_GRACE = 0.5  # seconds after which the process ends without a word
+_GIT = {"hook": 30.0, "merge": 120.0}  # seconds; a merge is worth waiting for, and has more to read
 
 
 class TooMuch(ValueError):
@@ -101,3 +113,45 @@ def read_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise TooMuch("nested too deeply") from None
+
+
+def start_clock(
+    seconds: float, last_words: Callable[[], int], *, own: float | None = None, will_fork: bool = False
+) -> None:
+    """End the process after *seconds* with the code that *last_words* returns, whatever it is doing.
+
+    With *own* also after so many seconds of its own work, its start included: beside others it may be waiting for its turn.
+    """
+    Thread(target=_end, args=(seconds, own, last_words), daemon=True).start()
+    if not will_fork:  # a child could never set this clock again
+        import faulthandler
+
+        # Code in C may keep every thread of Python from running, but not this one, which ends with code 1.
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=2)
+
+
+def _end(seconds: float, own: float | None, last_words: Callable[[], int]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and (own is None or (rest := own - time.process_time()) > 0):
+        time.sleep(left if own is None else min(left, max(rest, _PAUSE)))
+    code = 0
+    try:
+        if sys.platform != "win32":
+            os.set_blocking(2, False)  # whoever does not read what is said must not keep us
+        code = last_words()
+    finally:
+        os._exit(code)
+
+
+def seconds_of(env: Mapping[str, str], name: str, default: float) -> float:
+    """Return how many seconds the variable *name* allows, from a tenth of one to an hour; *default* without a number."""
+    try:
+        return min(max(0.1, float(env.get(name, default))), 3600.0)
+    except ValueError:
+        return default
+
+
+def start_git_clock(kind: str, env: Mapping[str, str], last_words: Callable[[str], int]) -> None:
+    """Start the clock of what git runs, a hook or a merge; *last_words* is told after how many seconds."""
+    seconds = seconds_of(env, "MEMSYNC_GIT_SECONDS", _GIT[kind])
+    start_clock(seconds, lambda: last_words(f"{seconds:g} seconds; MEMSYNC_GIT_SECONDS allows more"))

@@ -1,16 +1,18 @@
-"""Loggers that import `logging` only when there is something to say: its import took a fifteenth of a prompt's hook."""
+"""What is said while something goes on: loggers that import `logging` only for a message, and progress, where a face shows it."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from logging import Logger
-    from typing import Any
 
 _waiting: list[Callable[[], object]] = []
+T = TypeVar("T")
+
+show_progress: Callable[[Sequence[Any], str], Iterable[Any]] | None = None  # the items, while a bar named so goes along
 
 
 def prepare(configure: Callable[[], object]) -> None:
@@ -49,3 +51,8 @@ class Log:
 def _configure() -> None:
     while _waiting:
         _waiting.pop()()
+
+
+def follow_progress(items: Sequence[T], label: str) -> Iterable[T]:
+    """Return *items*, which somebody may see pass under the name *label*."""
+    return items if show_progress is None else show_progress(items, label)

@@ -1,8 +1,9 @@
-"""Texts from outside: read as UTF-8, or shown on a terminal and in files of ours without steering anything."""
+"""Texts from outside: read as UTF-8, shown on a terminal and in files of ours without steering anything; what is kept of their pieces."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sized
+from typing import Final, Generic, TypeVar
 
 # What nobody sees, as the inside of a class of letters: everything that Unicode calls default-ignorable (a test
 # holds it), other controls, bidi marks and blank letters. U+FE0F stays: it only colours emoji.
@@ -12,6 +13,11 @@ INVISIBLE: Final = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
 )
 _STEERING: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+K = TypeVar("K", bound=Sized)
+T = TypeVar("T")
+
+_PIECES: Final = 65_536  # pieces
+_LONGEST: Final = 256  # characters of one that is kept
 
 
 def read_utf8(data: bytes, name: str, error: type[Exception], do: str = "save it as UTF-8") -> str:
@@ -64,3 +70,23 @@ def one_line(text: str, most: int = 0) -> str:
     """Return *text* printable and on one line, cut after *most* characters if they are given."""
     line = printable(" ".join(text.split()))
     return f"{line[:most]} …" if 0 < most < len(line) else line
+
+
+class Memo(dict[K, T], Generic[K, T]):
+    """What *make* finds in each piece, found once: `map(memo.__getitem__, pieces)` asks no Python for what is known.
+
+    A piece is a text or several. Of more than *most* all are forgotten, and a long one is not kept.
+    """
+
+    def __init__(self, make: Callable[[K], T], most: int = _PIECES) -> None:
+        super().__init__()
+        self._make = make
+        self._most = most
+
+    def __missing__(self, piece: K) -> T:
+        found = self._make(piece)
+        if len(piece) <= _LONGEST:
+            if len(self) >= self._most:
+                self.clear()
+            self[piece] = found
+        return found

@@ -19,7 +19,7 @@ from memsync.agents.live import Live
 from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, SkillNotFound, StoreError
 from memsync.memories.project import Project
 from memsync.records import utc_now
-from memsync.system import heap
+from memsync.system import processes
 from memsync.system.texts import one_line
 from memsync.web import pages
 from memsync.web.changes import Changes
@@ -157,7 +157,7 @@ class Desk:
             try:
                 return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
             finally:
-                heap.trim()
+                processes.trim()
 
         try:
             return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)

@@ -15,7 +15,6 @@ from typing import Final
 from memsync.errors import Remedy, UsageError
 from memsync.store.places import locate
 from memsync.system import programs
-from memsync.system.listening import answer_at_once
 from memsync.web.keys import Keys
 
 _FIRST: Final = 17_000  # of the ports that projects are given: below those that systems hand out themselves
@@ -52,7 +51,7 @@ def listen(root: Path, port: int | None) -> socket.socket:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if os.name == "posix":  # elsewhere it would let two processes have one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        answer_at_once(listener)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or a page's body waits 40 ms behind its head
         try:
             listener.bind(("127.0.0.1", one))
             listener.listen(128)

@@ -18,7 +18,7 @@ from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.poison.fingerprints import version_of_rules
 from memsync.system import programs
-from memsync.system.heap import give_back_what_is_freed
+from memsync.system.processes import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.changes import Changes, make_watcher
 from memsync.web.checkup import Checkup

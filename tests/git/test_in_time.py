@@ -86,8 +86,8 @@ def test_a_secret_that_was_found_before_the_time_ran_out_stops_the_commit(repo, 
 
 def test_code_in_c_that_keeps_python_from_running_is_ended_too():
     code = (
-        "from memsync.system import deadline\nimport re\n"
-        "deadline.start(0.2, lambda: 0)\n"
+        "from memsync.system import limits\nimport re\n"
+        "limits.start_clock(0.2, lambda: 0)\n"
         "re.match('(a|b|ab)*c', 'ab' * 40)\n"  # one call that lasts for ages and lets no thread of Python in
     )
     done = subprocess.run([sys.executable, "-c", code], timeout=_PATIENCE, capture_output=True, check=False)
@@ -96,7 +96,7 @@ def test_code_in_c_that_keeps_python_from_running_is_ended_too():
 
 @pytest.mark.parametrize("work", ["while True: pass", "time.sleep(60)"])
 def test_a_clock_of_work_ends_who_works_long_before_who_only_waits(work):
-    code = f"from memsync.system import deadline\nimport time\ndeadline.start(8, lambda: 3, own=0.5)\n{work}\n"
+    code = f"from memsync.system import limits\nimport time\nlimits.start_clock(8, lambda: 3, own=0.5)\n{work}\n"
     begun = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], timeout=_PATIENCE, check=False)
     took = time.monotonic() - begun

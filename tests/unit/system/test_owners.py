@@ -12,7 +12,7 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 
 from memsync.store.places import locate
-from memsync.system import owners
+from memsync.system import home
 
 SOMEBODY = 54321
 as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
@@ -248,7 +248,7 @@ def test_no_store_above_a_directory_that_everybody_may_write_to_is_used(tmp_path
 
 
 def test_what_is_not_there_belongs_to_nobody_else(tmp_path):
-    assert owners.find_foreign([tmp_path / "none", tmp_path]) is None
+    assert home.find_foreign([tmp_path / "none", tmp_path]) is None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
