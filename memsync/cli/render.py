@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from memsync.memories.imports import ImportReport
     from memsync.memories.listing import Stats, StoreStatus
     from memsync.memories.sync import Synced
-    from memsync.setup.client_status import ClientStatus
+    from memsync.setup.client_status import ClientStatus, ServerStatus
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
     from memsync.setup.notes import Taken
-    from memsync.setup.server_probe import ServerStatus
 
 scope = name_scope
 printable = texts.printable

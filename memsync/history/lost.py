@@ -146,8 +146,10 @@ def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
         return set()
     files, known = files_of(project), set[str]()
     for data in history.versions(files.root, files.path):
-        rows = jsonl.read_lines(rows_with(wanted.keys() - known, data))
-        known |= {line.id for line in rows if line.id in wanted and same_but_for_time(line.memory, wanted[line.id])}
+        for line in jsonl.read_lines(rows_with(wanted.keys() - known, data)):
+            memory = wanted.get(line.id or "")
+            if memory and same_but_for_time(line.memory, memory):
+                known.add(memory.id)
         if len(known) == len(wanted):
             break
     return known

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from memsync import origin
 from memsync.clients import known
 from memsync.clients.claude import LOCAL_SERVER
 from memsync.clients.facts import SERVER, Client
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.setup import toml_entries
-from memsync.setup.clients import editor_of, find_users, read
+from memsync.setup.clients import EDITORS, Target, detect, find_users, home_of, list_targets, read
 from memsync.setup.entries import is_server, name_of
-from memsync.setup.server_probe import ServerStatus, ask_server
-from memsync.setup.settings_files import Target, detect, home_of, list_targets
 from memsync.store import checkout, files
-from memsync.system import limits
+from memsync.system import limits, programs
+from memsync.system.limits import read_json
 
 Wiring = Literal["installed", "stale", "missing", "none"]
+_PATIENCE: Final = 30.0  # seconds, as long as the clients wait
+_HELLO: Final = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "memsync", "version": "0"},
+}
+_TALK: Final = (
+    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}},
+)
 
 
 class Source(NamedTuple):
@@ -121,7 +135,7 @@ def _advise(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, st
 
 def _look_in_file(target: Target) -> Iterator[Source]:
     _, text = read(target)
-    found = editor_of(target).compare(text, target.wanted)
+    found = EDITORS[target.file.form].compare(text, target.wanted)
     wanted = [name_of(one) for one in target.wanted if one.kind in ("hooks", "block")]
     present = [event for event in found.present if event in wanted]
     if found.present or found.stale:
@@ -179,3 +193,48 @@ def _registers(registry: Mapping[str, Any], root: Path | None) -> bool:
         if isinstance(servers, dict) and is_server(servers.get(SERVER)):
             return True
     return False
+
+
+class ServerStatus(NamedTuple):
+    """Whether `memsync mcp` answers with tools, and why not."""
+
+    answers: bool
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return "answers" if self.answers else f"does not answer: {self.why}"
+
+
+def ask_server(start: Path, env: Mapping[str, str]) -> ServerStatus:
+    """Start the server that a client would start in *start*, ask for its tools, and let it end."""
+    try:
+        programs.find("memsync", env)
+    except FileNotFoundError:
+        return ServerStatus(False, f"memsync is not in the PATH, where the clients look for it; {origin.advise_path()}")
+    said = "".join(f"{json.dumps(message)}\n" for message in _TALK).encode()
+    try:
+        done = subprocess.run(
+            [programs.find("memsync", env), "mcp"],
+            cwd=start,
+            env=programs.child_env(env),
+            input=said,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ServerStatus(False, f"nothing came in {_PATIENCE:g} seconds; run `memsync mcp` to see where it stays")
+    except OSError as error:
+        return ServerStatus(False, f"{error}; {origin.advice()} installs memsync again")
+    if any(_read_tools(line) for line in done.stdout.splitlines()):
+        return ServerStatus(True)
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"it ended with code {done.returncode}"]
+    return ServerStatus(False, errors[-1].removeprefix("memsync: "))
+
+
+def _read_tools(line: bytes) -> list[Any]:
+    with suppress(ValueError, KeyError, TypeError):
+        answer = read_json(line)
+        return list(answer["result"]["tools"]) if answer["id"] == _TALK[-1]["id"] else []
+    return []

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from memsync.clients import known
-from memsync.clients.facts import Entry
+from memsync.clients.facts import Client, Entry, File
 from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
-from memsync.setup import block_entries, json_entries, text_entries, toml_entries, yaml_entries
+from memsync.setup import block, json_entries, text_entries, toml_entries, yaml_entries
 from memsync.setup.entries import Look
 from memsync.setup.jsonedit import EditRefused, NotJson, first_comment, first_loose_comma
-from memsync.setup.settings_files import Target, list_targets
 from memsync.store import files
 from memsync.store.places import Place
 from memsync.store.yamltext import NotYaml
+from memsync.system.home import find_home
 from memsync.system.limits import LARGEST_SETTINGS, TooMuch, check_size, read_json
 
 _NOTES: Final = "clients.json"
@@ -52,7 +52,7 @@ EDITORS: Final[Mapping[str, Editor]] = {
     "toml": toml_entries,
     "yaml": yaml_entries,
     "text": text_entries,
-    "block": block_entries,
+    "block": block,
 }
 
 
@@ -68,13 +68,9 @@ class Change(NamedTuple):
         name, path = self.target.client.title, self.target.path
         if self.after is None:
             return f"{name}: removed {path}, which held nothing else"
-        verb = "wrote" if self.before is None else "changed"
-        return f"{name}: {verb} {path} ({_describe(self.target)})"
-
-
-def _describe(target: Target) -> str:
-    kinds = {one.kind for one in target.wanted}
-    return " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools", "block") if kind in kinds)
+        verb, kinds = "wrote" if self.before is None else "changed", {one.kind for one in self.target.wanted}
+        what = " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools", "block") if kind in kinds)
+        return f"{name}: {verb} {path} ({what})"
 
 
 def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
@@ -95,14 +91,11 @@ def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools
 
 def _plan_addition(target: Target) -> Change:
     before, text = read(target)
+    if target.file.base and not text.strip(json_entries.BLANK):
+        text = json.dumps(target.file.base, indent=2) + "\n"
     with _explain_refusal(target):
-        begun = text if text.strip(json_entries.BLANK) or not target.file.base else _spell_base(target)
-        new = editor_of(target).add(begun, target.wanted)
+        new = EDITORS[target.file.form].add(text, target.wanted)
     return Change(target, before, new.encode())
-
-
-def _spell_base(target: Target) -> str:
-    return json.dumps(target.file.base, indent=2) + "\n"
 
 
 def refresh_blocks(project: Project) -> list[Change]:
@@ -113,18 +106,13 @@ def refresh_blocks(project: Project) -> list[Change]:
     """
     if project.settings.stealth or project.layout.root is None:
         return []
-    changes = [change for change in plan(project, known.BLOCKS, stealth=False) if _has_block(change)]
+    changes = [
+        change
+        for change in plan(project, known.BLOCKS, stealth=False)
+        if change.before is not None and list_entries(change.target, change.before.decode())
+    ]
     apply(project, changes)
     return changes
-
-
-def _has_block(change: Change) -> bool:
-    return change.before is not None and bool(list_entries(change.target, change.before.decode()))
-
-
-def editor_of(target: Target) -> Editor:
-    """Return what edits files of the form of *target*."""
-    return EDITORS[target.file.form]
 
 
 def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> list[Change]:
@@ -177,7 +165,7 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
         stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
         ours = _choose_ours(target, _list_texts(note.get(_GIVEN)))
         is_json = target.file.form.startswith("json")
-        new = json_entries.remove(text, ours, stay) if is_json else editor_of(target).remove(text, ours)
+        new = json_entries.remove(text, ours, stay) if is_json else EDITORS[target.file.form].remove(text, ours)
     if new == text or not _is_blank(new, target):
         return Change(target, before, new.encode())
     was = note.get("was")
@@ -335,9 +323,64 @@ def list_entries(target: Target, text: str) -> list[str]:
 
 def _list_ours(target: Target, text: str, given: Collection[str]) -> list[str]:
     """Return the names of our entries in *text*; of the permissions those that were *given*."""
-    found = editor_of(target).compare(text, _choose_ours(target, given))
+    found = EDITORS[target.file.form].compare(text, _choose_ours(target, given))
     return [*found.present, *found.stale]
 
 
 def _choose_ours(target: Target, given: Collection[str]) -> list[Entry]:
     return [one for one in target.wanted if not one.is_word or one.value in given]
+
+
+class Target(NamedTuple):
+    """One settings file of a client and what it must hold. *tree* is what its links may not leave; None for a file of the user."""
+
+    client: Client
+    path: Path
+    wanted: tuple[Entry, ...]
+    tree: Path | None
+    file: File
+
+
+def home_of(client: Client, env: Mapping[str, str]) -> Path | None:
+    """Return the directory in which *client* keeps what is the user's."""
+    if chosen := env.get(client.home.variable):
+        return Path(os.path.abspath(os.path.expanduser(chosen))) / client.home.inner
+    home = find_home(env)
+    return Path(home) / client.home.folder if home else None
+
+
+def detect(project: Project) -> list[str]:
+    """Return the clients with hooks that the user has used, or that the project has files of."""
+    root = project.layout.root
+
+    def is_used(client: Client) -> bool:
+        home = home_of(client, project.env)
+        in_project = root is not None and any((root / sign).exists() for sign in client.signs)
+        return in_project or (home is not None and home.is_dir())
+
+    return [client.name for client in known.every() if client.hooks and is_used(client)]
+
+
+def list_targets(client: Client, project: Project, *, stealth: bool, allow_tools: bool = False) -> list[Target]:
+    """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's.
+
+    With *allow_tools* also what lets the client use the reading tools without asking.
+    """
+    tree = None if stealth else project.layout.root
+    folder = tree or (home_of(client, project.env) if stealth else None)
+    found: dict[Path, Target] = {}
+    for file in client.files if folder else ():
+        path = _choose_path(folder, file, stealth=stealth) if folder else None
+        wanted = tuple(entry for entry in file.entries if allow_tools or entry.kind != "allowed tools")
+        if file.form == "block" and path:
+            wanted = (block.make_entry(project, client.name),)
+        if path and wanted:
+            before = found[path].wanted if path in found else ()
+            found[path] = Target(client, path, (*before, *wanted), tree, file)
+    return list(found.values())
+
+
+def _choose_path(folder: Path, file: File, *, stealth: bool) -> Path | None:
+    name = file.user if stealth else file.project
+    names = [folder / other for other in (name, *(() if stealth else file.also)) if other]
+    return next((path for path in names if path.exists()), names[0] if names else None)

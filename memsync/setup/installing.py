@@ -18,9 +18,8 @@ from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.setup import clients as install
 from memsync.setup import parked, repository, stealth
-from memsync.setup.clients import Change
-from memsync.setup.server_probe import ServerStatus, ask_server
-from memsync.setup.settings_files import detect
+from memsync.setup.client_status import ServerStatus, ask_server
+from memsync.setup.clients import Change, detect
 from memsync.store import checkout, files, filters
 
 

@@ -18,7 +18,7 @@ from memsync.errors import MemsyncError
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.memories.project import Project
 from memsync.setup.block import BEGIN, END
-from memsync.setup.settings_files import home_of
+from memsync.setup.clients import home_of
 from memsync.store import checkout, files
 from memsync.system.limits import read_json
 from memsync.transfer import sources

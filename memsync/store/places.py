@@ -15,8 +15,18 @@ from typing import Final, NamedTuple
 from memsync.errors import NoStore, Part, Remedy, StoreError
 from memsync.records import Scope
 from memsync.store.identity import PrivateStore, find_private
-from memsync.system import home, local
-from memsync.system.home import find_foreign_part, find_home, find_own
+from memsync.system import local
+from memsync.system.home import (
+    find_foreign,
+    find_foreign_part,
+    find_home,
+    find_own,
+    foreign_text,
+    is_of_own_group,
+    is_open_to_all,
+    is_safe_directory,
+    owner_of,
+)
 
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
@@ -218,8 +228,8 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     home = home_dir(env)
     about_home = tuple(filter(None, [_explain_home(env)]))
     git = find_git(start)
-    if git and (foreign := home.find_foreign((git.root, git.git_dir), env)) and not home.is_safe_directory(git.root):
-        refused = home.foreign_text(foreign, git.root)
+    if git and (foreign := find_foreign((git.root, git.git_dir), env)) and not is_safe_directory(git.root):
+        refused = foreign_text(foreign, git.root)
         return Layout(start, None, None, home, refused=refused, notes=(refused, *about_home))
     unused: dict[Path, str] = {}  # stores, and why
     root = _find_nearest_store(start, git, home, env, unused)
@@ -280,15 +290,15 @@ def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str], holder:
 
     In a directory of ours, the *holder*, root's files are no stranger's either: a container may have written them.
     """
-    if home.find_foreign((path,), env) is None:
+    if find_foreign((path,), env) is None:
         return False
-    owner = home.owner_of(path)
+    owner = owner_of(path)
     if (git and owner == os.lstat(git.root).st_uid) or (holder and owner in (0, None)):
         return False
-    is_open = holder is not None and home.is_open_to_all(holder)
-    if git and is_shared(git) and home.is_of_own_group(holder or path) and not is_open:
+    is_open = holder is not None and is_open_to_all(holder)
+    if git and is_shared(git) and is_of_own_group(holder or path) and not is_open:
         return False
-    return not home.is_safe_directory(git.root if git else (holder or path).parent)
+    return not is_safe_directory(git.root if git else (holder or path).parent)
 
 
 def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
@@ -304,12 +314,12 @@ def _find_nearest_store(
     user = find_home(env)
     above = ""
     for directory in (start, *start.parents):
-        if git is None and not above and home.is_open_to_all(directory):
+        if git is None and not above and is_open_to_all(directory):
             above = str(directory)
         store = directory / STORE_DIR
         if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, Path(user))):
             if foreign := _find_foreign(store, git, env):
-                unused[store] = home.foreign_text(foreign, git.root if git else directory)
+                unused[store] = foreign_text(foreign, git.root if git else directory)
             elif above and directory != start:
                 unused[store] = f"{store} is not used, because anyone can write to {above}; cd there to use it"
             else:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memsync import Memsync
 from memsync.clients.facts import Entry
 from memsync.errors import SettingsRefused
-from memsync.setup import block, block_entries, installing
+from memsync.setup import block, installing
 from memsync.setup.clients import refresh_blocks
 from memsync.setup.text_entries import NotOurs
 
@@ -20,23 +20,23 @@ NAMES = ("agents-md", "claude-md", "gemini-md")
 @given(st.text(st.sampled_from("a \n#<!->"), max_size=30), st.sampled_from(["\n", "\r\n"]))
 def test_taking_the_block_out_gives_back_what_was_there(text, newline):
     text = text.replace("\n", newline)
-    added = block_entries.add(text, WANTED)
-    assert block_entries.compare(added, WANTED).present == ["block"]
-    assert block_entries.add(added, WANTED) == added
-    assert block_entries.remove(added, WANTED) == text
+    added = block.add(text, WANTED)
+    assert block.compare(added, WANTED).present == ["block"]
+    assert block.add(added, WANTED) == added
+    assert block.remove(added, WANTED) == text
 
 
 def test_a_block_of_another_time_is_replaced_where_it_stands():
     text = "# Mine\n\n" + WANTED[0].value.replace("ours", "older\nlines") + "\nmore of mine\n"
-    assert block_entries.compare(text, WANTED).stale == ["block"]
-    assert block_entries.add(text, WANTED) == "# Mine\n\n" + WANTED[0].value + "\nmore of mine\n"
+    assert block.compare(text, WANTED).stale == ["block"]
+    assert block.add(text, WANTED) == "# Mine\n\n" + WANTED[0].value + "\nmore of mine\n"
 
 
 @pytest.mark.parametrize(
     "text", [f"{block.BEGIN}\n", f"{block.END}\n", f"{block.END}\n{block.BEGIN}\n", WANTED[0].value * 2]
 )
 def test_a_block_without_an_end_refuses_everything(text):
-    for act in (block_entries.add, block_entries.remove, block_entries.compare):
+    for act in (block.add, block.remove, block.compare):
         with pytest.raises(NotOurs):
             act(text, WANTED)
 

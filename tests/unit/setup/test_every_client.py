@@ -13,7 +13,7 @@ from memsync.clients.facts import Client, Home
 from memsync.errors import SettingsRefused, UsageError
 from memsync.setup import installing
 from memsync.setup.client_status import survey
-from memsync.setup.settings_files import list_targets
+from memsync.setup.clients import list_targets
 
 CLIENTS = (*known.ALL, *known.SERVER_ONLY)
 # What a user has in a file of each form, and how it is written.

@@ -8,7 +8,7 @@ import sys
 import pytest
 from helpers import memsync
 
-from memsync.setup.server_probe import ask_server
+from memsync.setup.client_status import ask_server
 
 WORKS = f'exec "{sys.executable}" -m memsync "$@"'
 WITHOUT_SDK = (
