@@ -23,17 +23,13 @@ _SHARED: Final = 2  # words that a further memory of a file has in common with w
 
 
 class Decision(NamedTuple):
-    """What is given before a call, by which anchor each, what the client should ask the user, and why others are not given.
-
-    `is_done`: the session has had all that there is for this, or what there is when a file is read.
-    """
+    """What is given before a call, by which anchor each, what the client should ask the user, and why others are not given."""
 
     injection: Injection
     anchors: Mapping[str, str] = {}
     ask: str = ""
     refused: Mapping[str, str] = {}
     matches: tuple[Match, ...] = ()
-    is_done: bool = False
 
 
 def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:
@@ -50,14 +46,14 @@ def before_tool(session: RecallSession, touched: Touched) -> Decision:
         StoreUnreadable, OutsideTree
     """
     project = session.project
-    found = find_anchored(project, touched)
-    if not found.matches:
-        return Decision(Injection(reason="nothing is anchored there"), is_done=not found.has_more)
+    matches = find_anchored(project, touched)
+    if not matches:
+        return Decision(Injection(reason="nothing is anchored there"))
     rules = session.rules(asked=True)
     refused: dict[str, str] = {}
     fitting: list[Match] = []
-    replaced = {old for match in found.matches for old in match.entry.memory.supersedes}
-    for match in found.matches:
+    replaced = {old for match in matches for old in match.entry.memory.supersedes}
+    for match in matches:
         id_ = match.entry.id
         refusal = rules.refusal(match.entry) or (id_ in replaced and "superseded") or session.why_withheld(match.entry)
         if refusal:
@@ -75,18 +71,16 @@ def before_tool(session: RecallSession, touched: Touched) -> Decision:
         if had < LINES or (not one.is_read and (one.rank > FOLDER + 1 or _overlap(one, words) >= _SHARED))
     ]
     new = drop_copies((project.mark(match.entry) for match in chosen), rules.ledger)
-    by = {match.entry.id: str(match.anchor._replace(blob="")) for match in found.matches}
+    by = {match.entry.id: str(match.anchor._replace(blob="")) for match in matches}
     injection = session.build(new, had, limit=LINES, notes={id_: f"for {quoted(text)}" for id_, text in by.items()})
     given = {entry.id for entry in injection.entries}
     limit = {one.entry.id: "limit" for one in fitting if one.entry.id not in given}
     return Decision(
         injection,
         anchors={id_: text for id_, text in by.items() if id_ in given},
-        ask=_find_question(session, found.matches),
+        ask=_find_question(session, matches),
         refused=refused | limit,
-        matches=tuple(found.matches),
-        is_done=all(one.is_read for one in found.matches)
-        or (not found.has_more and not limit and not _is_guarded(session, found.matches)),
+        matches=tuple(matches),
     )
 
 
@@ -137,14 +131,6 @@ def find_complaint(output: str) -> str:
     return "\n".join(chosen)[:_ERROR]
 
 
-def _guards(matches: list[Match]) -> list[Match]:
-    return [one for one in matches if is_rule(one.entry.memory)]
-
-
-def _is_guarded(session: RecallSession, matches: list[Match]) -> bool:
-    return session.project.settings.guard and bool(_guards(matches))
-
-
 def _find_question(session: RecallSession, matches: list[Match]) -> str:
     """Return what the user should be asked before the call: rules of their own, or that they have approved, if they want that."""
     if not session.project.settings.guard:
@@ -152,8 +138,9 @@ def _find_question(session: RecallSession, matches: list[Match]) -> str:
     rules = session.rules(asked=True)._replace(ledger={})
     asking = [
         f"[{shown_id(one.entry.id)}] {quoted(one.entry.content)}"
-        for one in _guards(matches)
-        if one.rank >= SYMBOL - 2
+        for one in matches
+        if is_rule(one.entry.memory)
+        and one.rank >= SYMBOL - 2
         and not one.is_read
         and not (rules.refusal(one.entry) or session.why_withheld(one.entry))
         and session.project.screening.may_ask(one.entry)

@@ -6,7 +6,6 @@ The ledger is `injected_memory_ids` in the session's workflow variables (seed
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -110,13 +109,6 @@ class Ledger:
 
         self._change(forget)
 
-    def _look_again(self) -> None:
-        """Have hooks about tools look at the memories again, though the session had all of them."""
-        if root := self.project.layout.root:
-            from memsync.memories import lookup
-
-            lookup.forget_done(os.path.realpath(root), self.id, self.project.env)
-
     def is_told(self, what: str, when: str = "") -> bool:
         """Tell whether the user knows of *what*, as it is *when*."""
         return _dict_of(self.variables().get(_TOLD)).get(what) == when
@@ -198,7 +190,6 @@ class Ledger:
 
         if self._has_store:  # else nothing was ever noted
             self._change(empty)
-        self._look_again()
         return count
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:

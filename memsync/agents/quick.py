@@ -36,30 +36,7 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
         return True
     root, path = lookup.find_path(cwd, env)
     known = lookup.Lookup(path) if path else None
-    return known is not None and known.fresh and find_work(known, root, call, cwd, session_of(payload)) == []
-
-
-def find_work(known: lookup.Lookup, root: str, call: ToolCall, cwd: str, session: str) -> list[int]:
-    """Return what marks the parts of *call* that something is anchored to, of which the session has not had everything."""
-    marks = []
-    for target, keys in list_targets(root, call, cwd):
-        found = known.find(keys)
-        if found and not known.is_done(session, mark := lookup.mark_of(target, found)):
-            marks.append(mark)
-    return marks
-
-
-def list_targets(root: str, call: ToolCall, cwd: str) -> list[tuple[str, list[str]]]:
-    """Return each file and each command of *call* with its keys; a command stands for all with the same keys."""
-    paths = lookup.all_below(call.paths, cwd, root)
-    return [
-        *((path, lookup.keys_of([path], [])) for path in paths),
-        *((f"{path}<", lookup.keys_of([path], [])) for path in lookup.all_below(call.reads, cwd, root)),
-        *(("$", lookup.keys_of([], [words])) for words in call.commands()),
-    ]
-
-
-def session_of(payload: Mapping[str, Any]) -> str:
-    """Return the session that *payload* is of, a subagent's apart."""
-    session, agent = payload.get("session_id"), payload.get("agent_id")
-    return f"{session}/{agent}" if session and agent else str(session or "")
+    if known is None or not known.fresh:
+        return False
+    paths = lookup.all_below((*call.paths, *call.reads), cwd, root)
+    return not known.has_any(lookup.keys_of(paths, call.commands()))

@@ -16,6 +16,7 @@ from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
 from memsync.memories import lookup
 from memsync.memories.anchored import save_lookup
+from memsync.memories.project import Project
 from memsync.records import format_time
 
 
@@ -45,7 +46,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     def used() -> None:
         for found in given if is_ours and name else ():
             session.commit(found)
-        _keep_lookup(session, call, cwd, decision)
+        _keep_lookup(project)
         if given or ask:
             hooklog.write(
                 project.layout,
@@ -76,19 +77,11 @@ def _spell(client: Client, name: str, text: str, ask: str) -> str:
     return json.dumps(found)
 
 
-def _keep_lookup(session: RecallSession, call: ToolCall, cwd: str, decision: Decision) -> None:
-    """Bring the lookup file up to date, and note in it what this session need not be looked up for again."""
-    project = session.project
-    if project.layout.root is None:
-        return
-    root = os.path.realpath(project.layout.root)
-    path = lookup.path_of(root, project.env)
-    if not (known := lookup.Lookup(path)).fresh:
+def _keep_lookup(project: Project) -> None:
+    """Make the lookup file anew where it is not as the stores are."""
+    root = project.layout.root
+    if root and not lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh:
         save_lookup(project, project.env)
-        known = lookup.Lookup(path)
-    if known.fresh and decision.is_done:
-        for mark in quick.find_work(known, root, call, cwd, session.id):
-            known.note_done(session.id, mark)
 
 
 def _note(

@@ -61,14 +61,7 @@ class Match(NamedTuple):
     is_read: bool = False
 
 
-class Found(NamedTuple):
-    """Those that fit now, and whether there are others that another part of the same files, or other options, would fit."""
-
-    matches: list[Match]
-    has_more: bool
-
-
-def find_anchored(project: Project, touched: Touched) -> Found:
+def find_anchored(project: Project, touched: Touched) -> list[Match]:
     """Return the memories that are anchored to what is *touched*, each by the anchor that fits best.
 
     Raises:
@@ -76,7 +69,6 @@ def find_anchored(project: Project, touched: Touched) -> Found:
     """
     root, keys = project.layout.root, frozenset(touched.keys)
     matches: list[Match] = []
-    has_more = False
     blocks = _Blocks(root, touched) if root else None
     read = Touched(touched.reads, is_whole=True)
     names = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
@@ -93,12 +85,10 @@ def find_anchored(project: Project, touched: Touched) -> Found:
             if skill:
                 entry = replace(entry, flagged=skill.flagged)
             matches.append(Match(entry, anchor, rank, is_read=not ranked))
-        has_more |= any(one.symbol or len(one.command) > 2 for one in near) and not ranked
     if project.above is None:
-        return Found(matches, has_more)
+        return matches
     far, hidden = find_anchored(project.above, touched.seen_from(_find_prefix(project))), list_hidden(project)
-    matches += [one for one in far.matches if one.entry.scope == "project" and one.entry.id not in hidden]
-    return Found(matches, has_more or far.has_more)
+    return [*matches, *(one for one in far if one.entry.scope == "project" and one.entry.id not in hidden)]
 
 
 def _find_prefix(project: Project) -> str:

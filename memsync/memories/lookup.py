@@ -7,7 +7,6 @@ which files it was made from. Four bytes a key; a key that is there by chance co
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from bisect import bisect_left
 from contextlib import suppress
@@ -17,13 +16,11 @@ from memsync.memories import commands
 from memsync.system.home import run_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 FORMAT = 1
 _MOST = 60_000  # keys: a file stays below 256 KB whatever is anchored
-_DONE = 4_096  # bytes of what a session is done with
-_KEPT = 2 * 86_400.0  # seconds after which it is removed
 
 
 def find_path(cwd: str, env: Mapping[str, str]) -> tuple[str, str]:
@@ -88,54 +85,23 @@ class Lookup:
         import json
 
         self.fresh = False
-        self._stamp = b""
         try:
             fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with open(fd, "rb") as file:
                 head, _, rest = file.read(1 << 20).partition(b"\n")
-                status = os.fstat(file.fileno())
             about = json.loads(head)
             self._hashes = memoryview(rest[: len(rest) // 4 * 4]).cast("I")
             self.fresh = about["format"] == FORMAT and all(stamp_of(one[0]) == one for one in about["files"])
-            self._stamp = b"%d %d\n" % (status.st_ino, status.st_mtime_ns)
         except (OSError, ValueError, LookupError, TypeError):
             pass
-        self._path = path
 
-    def find(self, keys: Iterable[str]) -> list[str]:
-        """Return those of *keys* that are there."""
-        found = []
-        for key in keys:
-            number = hash_of(key)
+    def has_any(self, keys: Iterable[str]) -> bool:
+        """Tell whether one of *keys* is there."""
+        for number in map(hash_of, keys):
             at = bisect_left(self._hashes, number)
             if at < len(self._hashes) and self._hashes[at] == number:
-                found.append(key)
-        return found
-
-    def is_done(self, session: str, mark: int) -> bool:
-        """Tell whether the session has had all that is anchored to what *mark* stands for."""
-        try:
-            with open(_done_path(self._path, session), "rb") as file:
-                head, _, rest = file.read(_DONE).partition(b"\n")
-        except OSError:
-            return False
-        return head + b"\n" == self._stamp and mark in memoryview(rest[: len(rest) // 4 * 4]).cast("I")
-
-    def note_done(self, session: str, mark: int) -> None:
-        """Note that the session has had all that is anchored to what *mark* stands for."""
-        path = _done_path(self._path, session)
-        with suppress(OSError), open(path, "a+b") as file:
-            file.seek(0)
-            known = file.read(_DONE)
-            if not known.startswith(self._stamp) or len(known) > _DONE - 8:
-                file.truncate(0)
-                file.write(self._stamp)
-            file.write(mark.to_bytes(4, sys.byteorder))
-
-
-def mark_of(target: str, found: Sequence[str]) -> int:
-    """Return what stands for a file or a command, and the keys that were found for it."""
-    return hash_of("\0".join((target, *found)))
+                return True
+        return False
 
 
 def hash_of(key: str) -> int:
@@ -152,20 +118,9 @@ def stamp_of(path: str) -> list[Any]:
     return [path, found.st_ino, found.st_size, found.st_mtime_ns]
 
 
-def _done_path(path: str, session: str) -> str:
-    return f"{path.removesuffix('.anchors')}.{hash_of(session):08x}.done"
-
-
-def forget_done(root: str, session: str, env: Mapping[str, str]) -> None:
-    """Let everything be looked at again: the session has lost what it was given."""
-    with suppress(OSError):
-        os.unlink(_done_path(path_of(root, env), session))
-
-
 def save(path: str, keys: Iterable[str], stamps: Sequence[Sequence[Any]]) -> None:
-    """Write the lookup file; where that fails there is none. Removes what sessions of long ago were done with."""
+    """Write the lookup file; where that fails there is none."""
     import json
-    import time
     from array import array
 
     hashes = array("I", sorted({hash_of(key) for key in keys})[:_MOST])
@@ -176,10 +131,3 @@ def save(path: str, keys: Iterable[str], stamps: Sequence[Sequence[Any]]) -> Non
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(head + b"\n" + hashes.tobytes())
         os.replace(new, path)
-        for old in _done_files(os.path.dirname(path)):
-            if time.time() - os.stat(old).st_mtime > _KEPT:
-                os.unlink(old)
-
-
-def _done_files(directory: str) -> Iterator[str]:
-    return (os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".done"))

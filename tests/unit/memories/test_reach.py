@@ -107,10 +107,11 @@ def test_what_is_anchored_above_is_given_before_a_file_below_is_touched(nested, 
             root.remember(f"What holds for {anchor} and all that is in it", anchors=[anchor])
     with Project.open(nested) as project:
         found = find_anchored(project, Touched(paths=["app.py"], is_whole=True))
-        assert texts(one.entry for one in found.matches) == ["What holds for services/api/ and all that is in it"]
+        assert texts(one.entry for one in found) == ["What holds for services/api/ and all that is in it"]
         save_lookup(project, project.env)
         known = Lookup(path_of(str(nested.resolve()), project.env))
-        assert known.find(Touched(paths=["app.py"]).keys) == ["*"]
+        assert known.has_any(["*"])
+        assert known.has_any(Touched(paths=["app.py"]).keys)
     with Project.open(repo.root) as root:
         root.remember("The port of the web service is 3000")
     assert not Lookup(path_of(str(nested.resolve()), project.env)).fresh
