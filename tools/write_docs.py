@@ -16,7 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from memsync import origin
 from memsync.cli.app import cli
 from memsync.mcp import early
-from memsync.mcp.choice import SHOWS_CARDS
+from memsync.mcp.early import SHOWS_CARDS
 from memsync.store import places, settings, workflow
 
 ROOT = Path(__file__).parents[1]

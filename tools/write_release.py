@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync import __version__
-from memsync.mcp.choice import GROUPS
+from memsync.mcp.early import GROUPS
 
 ROOT: Final = Path(__file__).parents[1]
 _ABOUT: Final = "Memory for coding agents that lives in your repository, as plain files"

@@ -39,7 +39,7 @@ def mcp(tools: str, whole: bool) -> None:
         raise NotInstalled("the MCP server", "mcp")
     if sys.stdin is not None and sys.stdin.isatty():
         click.echo("memsync: waiting for an MCP client on standard input; Ctrl-C ends it", err=True)
-    from memsync.mcp.choice import choose
+    from memsync.mcp.early import choose
     from memsync.mcp.server import serve
 
     serve(_choose_start(), choose(tools), whole=whole)

@@ -110,7 +110,7 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
       memsync memory init --dry-run
       memsync memory init --no-import-claude-md --yes
     """
-    from memsync.learn.first_memories import start
+    from memsync.learn.scan import start
 
     if yes and not dry_run:
         require_person(project, "approve memories")

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed, InvalidSkill, LlmError, Part, Remedy, UsageError
-from memsync.learn import drafts, transcripts
+from memsync.format.as_json import as_json
+from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
-from memsync.llm.llm import is_configured, open_llm
+from memsync.llm import answers
+from memsync.llm.llm import Llm, is_configured, open_llm
 from memsync.memories.project import Project
+from memsync.records import clean_tags
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.system.home import find_home
+from memsync.system.texts import one_line
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +97,13 @@ def _draft(
     if use_model and is_configured(project.settings):
         try:
             llm = open_llm(project, project.settings.learning_model)
-            return drafts.by_model(name, found, llm, source=session), "model", ""
+            return _draft_by_model(name, found, llm, source=session), "model", ""
         except (LlmError, InvalidSkill) as error:
             if not by_rules:
                 raise
             note = f"drafted by rules, because {error}"
             log.info("%s", note)
-    return drafts.by_rules(name, found, source=session), "rules", note
+    return _draft_by_rules(name, found, source=session), "rules", note
 
 
 def transcript_of(project: Project, session: str | None, instead: Part = "a file") -> Path:
@@ -113,3 +119,77 @@ def transcript_of(project: Project, session: str | None, instead: Part = "a file
     if found is None:
         raise UsageError(f"no transcript of session {session!r} on this machine; give ", instead)
     return found
+
+
+# drafts: by rules, or by a model where one is configured
+
+
+SHAPE: Final = {
+    "type": "object",
+    "required": ["description", "instructions"],
+    "properties": {
+        "description": {"type": "string"},
+        "instructions": {"type": "string"},
+        "trigger_pattern": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_GOAL: Final = 160
+_SHORT: Final = 60
+
+
+def _draft_by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
+    """Return a SKILL.md with what worked, in order, what did not, and what the user put right; a person finishes it."""
+    lines = [f"# {name.replace('-', ' ').capitalize()}", ""]
+    lines += _format_section("Steps that worked", _list_steps(digest), ordered=True)
+    lines += _format_section("What the user put right", [one_line(one.text) for one in digest.corrections])
+    lines += _format_section("What did not work", [f"`{one_line(command)}`" for command in digest.failed])
+    lines += _format_section("Files that were changed", [f"`{file}`" for file in digest.files])
+    return file.make("\n".join(lines).strip(), _make_fields(name, _describe(name, digest), source=source))
+
+
+def _list_steps(digest: Digest) -> list[str]:
+    steps = []
+    for one in digest.worked:
+        after = ", ".join(f"`{one_line(old)}`" for old in one.after_failing)
+        steps.append(f"`{one_line(one.command)}`" + (f" ({after} failed)" if after else ""))
+    return steps
+
+
+def _format_section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[str]:
+    if not rows:
+        return []
+    marks = (f"{number}." if ordered else "-" for number in range(1, len(rows) + 1))
+    return [f"## {title}", "", *(f"{mark} {row}" for mark, row in zip(marks, rows, strict=True)), ""]
+
+
+def _describe(name: str, digest: Digest) -> str:
+    """Return what the skill is for and when it is wanted: a client chooses by this line alone."""
+    best = next((one for one in digest.worked if one.after_failing), next(iter(digest.worked), None))
+    command = one_line(best.command) if best else ""
+    by = f" (`{command}`)" if command and len(command) <= _SHORT else ""
+    about = f"How to {name.replace('-', ' ')} in this project{by}."
+    goal = textwrap.shorten(one_line(digest.goals[0]), _GOAL, placeholder=" …") if digest.goals else ""
+    return f"{about} Use when the task is like: {goal}" if goal else about
+
+
+def _draft_by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) -> bytes:
+    """Return a SKILL.md that a model wrote from the digest, checked as one by hand would be.
+
+    Raises:
+        LlmError: no answer.
+        InvalidSkill: the answer is not a valid skill.
+    """
+    said = llm.ask(answers.prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
+    trigger = str(said.get("trigger_pattern") or "")
+    fields = _make_fields(name, said["description"], source=source)
+    fields |= {"trigger_pattern": check.clean_trigger(trigger)} if trigger else {}
+    fields |= {"tags": clean_tags(said["tags"])} if said.get("tags") else {}
+    if not said["instructions"].strip():
+        raise InvalidSkill("the model wrote no instructions")
+    return file.make(said["instructions"].strip(), fields)
+
+
+def _make_fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": name, "description": check.clean_description(one_line(description)[:1000])}
+    return fields | ({"source_session_id": source} if source else {})

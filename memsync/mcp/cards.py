@@ -22,7 +22,7 @@ from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.janitor import queue
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.waiting import Waiting, find_card
-from memsync.mcp.choice import CARD
+from memsync.mcp.early import CARD
 from memsync.mcp.tool import COUNT, READ, Offer
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines

@@ -19,9 +19,8 @@ from memsync import __version__
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.mcp import cards, dedup, enrich, history, memories, proposals, resources, skills, texts, tidy
-from memsync.mcp.choice import FOR_CARD, GROUPS, shows_cards
-from memsync.mcp.early import get_heard
+from memsync.mcp import cards, memories, resources, skills, upkeep
+from memsync.mcp.early import FOR_CARD, GROUPS, get_heard, shows_cards
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
 
@@ -29,15 +28,7 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 _FRESH: Final = 3_600_000  # milliseconds for which a client may keep what only another version changes
-OFFERS: Final = (
-    *memories.OFFERS,
-    *history.OFFERS,
-    *dedup.OFFERS,
-    *proposals.OFFERS,
-    *enrich.OFFERS,
-    *tidy.OFFERS,
-    *skills.OFFERS,
-)
+OFFERS: Final = (*memories.OFFERS, *upkeep.OFFERS, *skills.OFFERS)
 
 
 def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = False) -> MCPServer[Any]:
@@ -64,14 +55,14 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
         "memsync",
         title="memsync: memory of this project",
         version=__version__,
-        instructions=texts.INSTRUCTIONS,
+        instructions=resources.INSTRUCTIONS,
         lifespan=life,
         tools=[tool(offer, whole=whole) for offer in offers],
         extensions=[cards.make_apps()],
         middleware=[_hide_from_models],
     )
     resources.add(server, desk)
-    texts.add_prompts(server)
+    resources.add_prompts(server)
     hint = CacheHint(ttl_ms=_FRESH)
     low = server._lowlevel_server  # noqa: SLF001 - the SDK has no other way to them
     low.cache_hints = dict.fromkeys(("tools/list", "prompts/list", "resources/templates/list", "server/discover"), hint)

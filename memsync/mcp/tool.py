@@ -24,7 +24,7 @@ from memsync.agents.live import Live
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief
-from memsync.mcp.choice import CARD, shows_cards
+from memsync.mcp.early import CARD, shows_cards
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id

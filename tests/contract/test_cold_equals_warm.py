@@ -23,7 +23,7 @@ from helpers import GitRepo, memory_line, memsync, until
 
 from memsync import Memsync
 from memsync.agents.live import Live
-from memsync.mcp.choice import choose
+from memsync.mcp.early import choose
 from memsync.mcp.server import build
 
 BLOCK = 4096  # bytes that a disk reads and loses at once

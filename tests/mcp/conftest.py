@@ -8,7 +8,7 @@ import pytest
 from calling import Caller, connected
 
 from memsync.agents.live import Live
-from memsync.mcp.choice import choose
+from memsync.mcp.early import choose
 from memsync.mcp.server import build
 
 

@@ -9,7 +9,7 @@ from calling import connected
 from mcp.types import ElicitResult
 
 from memsync.agents.live import Live
-from memsync.mcp.choice import choose
+from memsync.mcp.early import choose
 from memsync.mcp.server import build
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memsync.errors import UsageError
-from memsync.mcp.choice import GROUPS, choose
+from memsync.mcp.early import GROUPS, choose
 from memsync.mcp.server import OFFERS
 
 CORE = "remember recall update_memory forget get_memory restore_memory search_skills apply_skill create_skill".split()

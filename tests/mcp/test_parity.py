@@ -15,7 +15,7 @@ from helpers import GitRepo, memory_line
 from memsync.agents.live import Live
 from memsync.cli.app import cli, run
 from memsync.errors import MemsyncError
-from memsync.mcp.choice import GROUPS, choose
+from memsync.mcp.early import GROUPS, choose
 from memsync.mcp.server import OFFERS, build
 
 SAME = {offer.command: offer.name for offer in OFFERS if not offer.command.startswith("janitor")}

@@ -10,7 +10,7 @@ from calling import Caller, connected
 
 from memsync.agents.live import Live
 from memsync.janitor.undo import undo
-from memsync.mcp.choice import choose
+from memsync.mcp.early import choose
 from memsync.mcp.server import build
 
 SAME = (

@@ -13,7 +13,7 @@ from memsync import Memsync
 from memsync.agents.live import Live
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
-from memsync.mcp.choice import CARD
+from memsync.mcp.early import CARD
 from memsync.mcp.server import build
 from memsync.records import Memory
 

@@ -8,8 +8,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.learn.candidates import Candidates
-from memsync.learn.first_memories import start
-from memsync.learn.scan import MOST, _bring_up_to_date, init, scan, scanned_key
+from memsync.learn.scan import MOST, _bring_up_to_date, init, scan, scanned_key, start
 
 PYTHON = {
     "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n\n[project]\nname = "x"\nrequires-python = ">=3.10"\n'
