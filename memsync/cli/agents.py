@@ -1,15 +1,19 @@
-"""`memsync hook`, `inject` and `workflow`: what agents are given, and why."""
+"""`memsync hook`, `inject`, `sessions`, `workflow` and `statusline`: what agents are given, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
 import click
 
-from memsync.agents.explain import Explained, explain_tool
+from memsync.agents.actions import ACTIONS
+from memsync.agents.explain import MEANINGS, Evidence, Explained, Verdict, explain_tool
 from memsync.agents.explain import explain as explained
+from memsync.agents.hooks import check_workflows, run_trigger
 from memsync.agents.session import RecallSession
+from memsync.agents.sessions import Event, Session, find_session, list_sessions
 from memsync.agents.toolcall import ToolCall
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
@@ -17,12 +21,11 @@ from memsync.clients.facts import EVENTS
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.records import parse_time
-from memsync.store.workflow import TRIGGERS
+from memsync.store.workflow import TRIGGERS, load
 from memsync.system.texts import count
 
-if TYPE_CHECKING:
-    from memsync.agents.sessions import Event, Session
-
+_NEARLY: Final = 0.1  # confidence from which a memory came near enough to say why
+_LONGEST: Final = 100  # characters of a part of a prompt
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
 
@@ -72,20 +75,12 @@ def inject(project: Project, /, prompt: str | None, session_id: str, explain: bo
     """
     session = RecallSession(project, session_id)
     found = _explain_tool(session, prompt, **about) if any(about.values()) else explained(session, prompt)
-    lines = [found.injection.text or f"nothing: {found.injection.reason}"]
-    return Answer(
-        found if explain else found.injection, "\n".join([*lines, *(_list_verdicts(found) if explain else ())])
-    )
+    text = found.injection.text or f"nothing: {found.injection.reason}"
+    return Answer(found, "\n".join([text, *_list_verdicts(found)])) if explain else Answer(found.injection, text)
 
 
 def _explain_tool(
-    session: RecallSession,
-    prompt: str | None,
-    *,
-    tool: str | None,
-    path: str | None,
-    line: str | None,
-    error: str | None,
+    session: RecallSession, prompt: str | None, tool: str | None, path: str | None, line: str | None, error: str | None
 ) -> Explained:
     if prompt is not None or bool(path) == bool(line) or (error and not line):
         raise UsageError("a tool needs --path FILE or --command LINE, and no --prompt; --error goes with --command")
@@ -95,13 +90,32 @@ def _explain_tool(
 
 
 def _list_verdicts(found: Explained) -> list[str]:
-    from memsync.cli.render_verdict import explain_verdict  # asked for seldom
-
-    lines = [line for verdict in found.verdicts for line in explain_verdict(verdict)]
+    lines = [line for verdict in found.verdicts for line in _explain_verdict(verdict)]
     gate, needed = found.injection, found.needed
     beside = f", a line needs {needed:.2f}" if needed and gate.gate >= gate.floor else ""
     lines += [f"gate {gate.gate:.2f}, floor {gate.floor:.2f}{beside}"] if gate.floor else []
     return [*lines, *filter(None, [found.why])]
+
+
+def _explain_verdict(verdict: Verdict) -> Iterator[str]:
+    """Yield by which rule a memory is given to an agent or not, and what speaks for it."""
+    rule = click.style(verdict.rule, fg="green" if verdict.rule == "given" else "yellow")
+    sure = "" if verdict.confidence is None else f"confidence {verdict.confidence:.2f} "
+    alike = f": {render.short_id(verdict.evidence.alike)}" if verdict.evidence.alike else ""
+    yield f"{render.short_id(verdict.entry.id)} {sure}{rule}: {MEANINGS[verdict.rule]}{alike}"
+    if verdict.confidence and verdict.confidence >= _NEARLY:
+        yield from (click.style(f"    {line}", dim=True) for line in _explain_evidence(verdict.evidence))
+
+
+def _explain_evidence(evidence: Evidence) -> Iterator[str]:
+    instead = [f"{asked} as {has}" for asked, has in evidence.instead]
+    told = {"has": evidence.has, "has otherwise": instead, "lacks": evidence.lacks}
+    if said := "; ".join(f"{name}: {', '.join(map(render.one_line, words))}" for name, words in told.items() if words):
+        yield said
+    if evidence.place:
+        yield f"anchored to {render.one_line(evidence.place)}, which the prompt names"
+    if evidence.part:
+        yield f"found by a part of the prompt: {render.one_line(evidence.part)[:_LONGEST]}"
 
 
 @command(cli)
@@ -118,8 +132,6 @@ def sessions(project: Project, /, words: tuple[str, ...]) -> Answer:
       memsync sessions show
       memsync sessions show 6f4786a5 --json
     """
-    from memsync.agents.sessions import find_session, list_sessions
-
     found = list_sessions(project)
     if not words:
         value = {"count": len(found), "sessions": [one.summary() for one in found]}
@@ -138,13 +150,9 @@ def _spell_session(session: Session) -> str:
 
 
 def _spell_event(event: Event) -> str:
-    what = (
-        f"{event.what} {render.short_id(event.id)}"
-        if event.id
-        else f"{event.what}{' given' if event.what == 'nothing' else ''}"
-    )
+    about = f" {render.short_id(event.id)}" if event.id else " given" if event.what == "nothing" else ""
     text = f" {render.one_line(event.content)}" if event.content else ""
-    return f"  {_spell_time(event.at)}  {what}: {render.one_line(event.why)}{text and ':' + text}"
+    return f"  {_spell_time(event.at)}  {event.what}{about}: {render.one_line(event.why)}{text and ':' + text}"
 
 
 def _spell_time(at: str) -> str:
@@ -165,9 +173,6 @@ def list_(project: Project, /) -> Answer:
     Example:
       memsync workflow list
     """
-    from memsync.agents.actions import ACTIONS
-    from memsync.store.workflow import load
-
     found = load(project.layout)
     value = {
         "triggers": found.steps,
@@ -178,15 +183,14 @@ def list_(project: Project, /) -> Answer:
     lines = []
     for name, steps in found.steps.items():
         lines.append(click.style(f"on_{name}", bold=True))
-        lines += [f"  {step.action}{_spell_params(step.params)}  ({step.source})" for step in steps] or ["  nothing"]
+        for step in steps:
+            params = "".join(f" {name}={value}" for name, value in step.params.items())
+            lines.append(f"  {step.action}{params}  ({step.source})")
+        lines += [] if steps else ["  nothing"]
     lines.append(f"actions: {', '.join(ACTIONS)}")
     lines += [f"{click.style('problem', fg='yellow')} {render.one_line(problem)}" for problem in found.problems]
     lines += render.waiting([one.name for one in found.waiting])
     return Answer(value, "\n".join(lines))
-
-
-def _spell_params(params: Any) -> str:
-    return "".join(f" {name}={value}" for name, value in params.items())
 
 
 @command(workflow)
@@ -200,8 +204,6 @@ def run(project: Project, /, trigger: str, prompt: str, session_id: str) -> Answ
     Example:
       memsync workflow run prompt --prompt "which port?" --session me
     """
-    from memsync.agents.hooks import run_trigger
-
     outcomes = run_trigger(project, trigger, session_id=session_id, prompt=prompt)
     value = {"trigger": trigger, "outcomes": [{"action": name, "result": dict(result)} for name, result in outcomes]}
     lines = [f"{name}: {render.to_json(dict(result))}" for name, result in outcomes] or ["nothing runs then"]
@@ -219,9 +221,25 @@ def validate(project: Project, /, files: tuple[Path, ...]) -> Answer:
       memsync workflow validate
       memsync workflow validate .gobby/workflows/session-lifecycle.yaml
     """
-    from memsync.agents.hooks import check_workflows
-
     checked, problems = check_workflows(project, files)
     value = {"files": checked, "problems": problems}
     text = "\n".join(map(render.one_line, problems)) or f"{count(len(checked), 'file')} checked, nothing is wrong"
     return Answer(value, text, 1 if problems else 0)
+
+
+@cli.command()
+def statusline() -> None:
+    """Print one short line on this project: how many memories, and how many the session was given.
+
+    Claude Code passes its session on standard input. In the prompt of a shell
+    the line has the number of memories alone. Nothing where there are none.
+
+    \b
+    Examples:
+      memsync statusline
+      echo '{"session_id":"1"}' | memsync statusline
+    """
+    # Not reached from the command line, which takes a shorter way: the help is here.
+    from memsync.agents.statusline import main
+
+    main()

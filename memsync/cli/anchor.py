@@ -6,8 +6,8 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
+from memsync.cli.choosing import find_ref
 from memsync.cli.memory import memory
-from memsync.cli.naming import find_ref
 from memsync.cli.options import scope_option
 from memsync.memories.edits import add_anchors, pin_again
 from memsync.memories.project import Project

@@ -16,6 +16,7 @@ import click
 
 from memsync import __version__
 from memsync.cli.terminal import choose_colour, page, track
+from memsync.cli.words import ALIASES, EVERY_DAY, suggest
 from memsync.errors import MemsyncError
 from memsync.system import logs
 from memsync.system.logs import prepare
@@ -76,8 +77,6 @@ class LazyGroup(click.Group):
         word = args[0]
         if ctx.resilient_parsing or word.startswith("-") or self.get_command(ctx, word) is not None:
             return super().resolve_command(ctx, args)
-        from memsync.cli.words import suggest
-
         near = suggest(word, self.list_known(ctx))
         advice = f"did you mean `{ctx.command_path} {near}`?" if near else f"`{ctx.command_path} --help` lists them"
         raise click.UsageError(f"no command {word!r}; {advice}", ctx)
@@ -87,15 +86,9 @@ class LazyGroup(click.Group):
         self._write_section("Commands", self.list_commands(ctx), ctx, formatter)
 
     def _write_section(self, title: str, names: Iterable[str], ctx: click.Context, to: click.HelpFormatter) -> None:
-        found = [(name, self.get_command(ctx, name)) for name in names]
+        found = {name: shown for name in names if (shown := self.get_command(ctx, name)) and not shown.hidden}
         with to.section(title):
-            to.write_dl(
-                [
-                    (name, command.get_short_help_str(limit=200))
-                    for name, command in found
-                    if command and not command.hidden
-                ]
-            )
+            to.write_dl([(name, shown.get_short_help_str(limit=200)) for name, shown in found.items()])
 
 
 class MemoryGroup(LazyGroup):
@@ -105,16 +98,12 @@ class MemoryGroup(LazyGroup):
 
     def list_shortcuts(self) -> list[str]:
         """Return the other names."""
-        from memsync.cli.words import ALIASES
-
         return list(ALIASES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command, by any of its names."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
             return found
-        from memsync.cli.words import ALIASES
-
         names = ALIASES.get(cmd_name, "").split()
         if not names:
             return None
@@ -122,8 +111,6 @@ class MemoryGroup(LazyGroup):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write which other names there are."""
-        from memsync.cli.words import ALIASES
-
         rows = [f"{name} ({path.rpartition(' ')[2]})" if path != name else name for name, path in ALIASES.items()]
         formatter.write_paragraph()
         formatter.write_text(f"Also: {', '.join(rows)}. Without the word memory they work too: memsync recall.")
@@ -136,8 +123,6 @@ class RootGroup(LazyGroup):
 
     def list_shortcuts(self) -> list[str]:
         """Return the commands of every day."""
-        from memsync.cli.words import EVERY_DAY
-
         return [name for name in EVERY_DAY.split() if name not in self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -154,8 +139,6 @@ class RootGroup(LazyGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of every day first."""
-        from memsync.cli.words import EVERY_DAY
-
         often = EVERY_DAY.split()
         self._write_section("Every day", often, ctx, formatter)
         self._write_section("Commands", [n for n in self.list_commands(ctx) if n not in often], ctx, formatter)
@@ -164,23 +147,22 @@ class RootGroup(LazyGroup):
 @click.group(
     cls=RootGroup,
     homes=(
-        ("project", "init uninstall status doctor"),
+        ("project", "init uninstall"),
+        ("status", "status"),
+        ("project", "doctor"),
         ("trust", "trust"),
-        ("sync", "sync"),
+        ("status", "sync"),
         ("memory", "memory"),
         ("settings", "config"),
         ("skill", "skill"),
         ("agents", "hook"),
         ("git", "git"),
-        ("agents", "inject workflow sessions"),
-        ("statusline", "statusline"),
+        ("agents", "inject workflow sessions statusline"),
         ("janitor", "janitor"),
         ("review", "review"),
         ("evaluate", "eval"),
-        ("mcp", "mcp"),
-        ("serve", "serve"),
-        ("ui", "ui"),
-        ("index", "index"),
+        ("servers", "mcp serve ui"),
+        ("status", "index"),
         ("hub", "hub"),
         ("project", "demo completion"),
     ),
@@ -232,7 +214,11 @@ def run(words: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         code = _report_failure("stopped", _INTERRUPTED, as_json)
     except click.ClickException as error:
-        code = _report_usage(error, as_json)
+        code = error.exit_code
+        if as_json:
+            _report_failure(error.format_message(), code, as_json)
+        else:
+            error.show()
     except MemsyncError as error:
         code = _report_failure(str(error), error.exit_code, as_json, status=error.status)
     except BrokenPipeError:
@@ -258,21 +244,12 @@ def _report_unexpected(error: Exception, as_json: bool) -> int:
     if os.environ.get("MEMSYNC_DEBUG"):
         raise error
     if isinstance(error, OSError) and error.errno in _NO_OUTPUT and not error.filename:
-        return _report_failure(
-            f"the output could not be written ({error.strerror}); what was asked for may be done", 1, as_json
-        )
+        why = f"the output could not be written ({error.strerror}); what was asked for may be done"
+        return _report_failure(why, 1, as_json)
     if isinstance(error, PermissionError) and error.filename:  # as below `~/.gobby` after `sudo memsync`
         return _report_failure(f"{error.filename}: {error.strerror}; check its owner and mode", 1, as_json)
-    return _report_failure(
-        f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more", _UNEXPECTED, as_json
-    )
-
-
-def _report_usage(error: click.ClickException, as_json: bool) -> int:
-    if as_json:
-        return _report_failure(error.format_message(), error.exit_code, as_json)
-    error.show()
-    return error.exit_code
+    why = f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more"
+    return _report_failure(why, _UNEXPECTED, as_json)
 
 
 def _report_failure(message: str, code: int, as_json: bool, *, status: str = "") -> int:
@@ -297,9 +274,14 @@ class Answer(NamedTuple):
 
 
 def command(
-    group: click.Group, name: str | None = None, *, is_quiet: bool = False, cls: type[click.Command] | None = None
+    group: click.Group,
+    name: str | None = None,
+    *,
+    is_quiet: bool = False,
+    has_project: bool = True,
+    cls: type[click.Command] | None = None,
 ) -> Callable[[Callable[..., Answer | None]], click.Command]:
-    """Add a command, with --json, to *group*: a function from the open project and the options to an answer.
+    """Add a command, with --json, to *group*: a function from the open project, if it *has_project*, and the options to an answer.
 
     The project is closed (and exported) at the end. What waits for the user is said on stderr, unless it *is_quiet*.
     """
@@ -307,12 +289,12 @@ def command(
     def decorate(function: Callable[..., Answer | None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
-            project = _open_project(ctx, is_quiet=is_quiet)
-            check_paths(project.layout.root, options.values())
+            project = _open_project(ctx, is_quiet=is_quiet) if has_project else None
+            _check_paths(project, options.values())
             try:
-                answer = function(project, **options)
+                answer = function(project, **options) if project else function(**options)
             finally:  # also what was written before a question that nobody answered
-                if project.has_changed:
+                if project and project.has_changed:
                     from memsync.memories.undoing import note_steps
 
                     note_steps(project, ctx.command_path.removeprefix("memsync "))
@@ -355,14 +337,16 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
     return project
 
 
-def check_paths(tree: Path | None, values: Iterable[object]) -> None:
-    """Refuse each path among *values* that is in the repository *tree* and leads out of it.
+def _check_paths(project: Project | None, values: Iterable[object]) -> None:
+    """Refuse each path among *values* that is in the repository here and leads out of it.
 
     Raises:
         OutsideTree
     """
     from memsync.store.files import resolve_named
+    from memsync.store.places import locate
 
+    tree = project.layout.root if project else locate(Path.cwd()).root
     for value in values:
         for path in value if isinstance(value, tuple) else (value,):
             if isinstance(path, Path):

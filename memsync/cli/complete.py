@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,6 +16,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.records import TYPE_ORDER
+from memsync.store import settings
 from memsync.system.texts import one_line
 
 Offer = tuple[str, str]  # a word, and what it means
@@ -33,55 +34,22 @@ def equip(command: click.Command) -> None:
         if not isinstance(param.type, click.types.StringParamType):
             continue
         if shown & _FILES:
-            param.shell_complete = _offer_files  # type: ignore[method-assign,assignment]
+            param.shell_complete = lambda _, incomplete: [CompletionItem(incomplete, type="file")]  # type: ignore[method-assign,assignment]
         elif known := sorted(shown & _OFFERS.keys()):
             param.shell_complete = partial(_offer, _OFFERS[known[0]])  # type: ignore[method-assign]
 
 
-def _offer_files(_: click.Context, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(incomplete, type="file")]
-
-
 def _offer(read: Callable[[Project], Iterable[Offer]], _: click.Context, incomplete: str) -> list[CompletionItem]:
     found: list[CompletionItem] = []
-    with suppress(MemsyncError, OSError), _silence(), Project.open() as project:  # a line is being typed
+    logging.disable()  # a line is being typed
+    with suppress(MemsyncError, OSError), Project.open() as project:
         for word, meaning in read(project):
             if word.startswith((incomplete, f"mm-{incomplete}")):
                 found.append(CompletionItem(word, help=one_line(meaning)[:80] or None))
                 if len(found) == _MOST:
                     break
+    logging.disable(logging.NOTSET)
     return found
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    logging.disable()
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-def _list_ids(project: Project) -> Iterable[Offer]:
-    return ((entry.id, entry.content) for entry in project.memories(Filters(archived=True)))
-
-
-def _list_tags(project: Project) -> Iterable[Offer]:
-    return ((tag, "") for tag in sorted({tag for entry in project.entries() for tag in entry.memory.tags}))
-
-
-def _list_types(project: Project) -> Iterable[Offer]:
-    return ((kind, "") for kind in dict.fromkeys([*TYPE_ORDER, *(e.memory.memory_type for e in project.entries())]))
-
-
-def _list_settings(_: Project) -> Iterable[Offer]:
-    from memsync.store import settings
-
-    return ((key, settings.describe(key)) for key in settings.KEYS)
-
-
-def _list_skills(project: Project) -> Iterable[Offer]:
-    return ((entry.name, entry.skill.description) for entry in project.skills.list())
 
 
 def _list_sessions(project: Project) -> Iterable[Offer]:
@@ -98,12 +66,14 @@ def _list_revisions(project: Project) -> Iterable[Offer]:
     return [("HEAD", ""), *((name, "") for name in history.list_branches(project.layout.git.root, _MOST))]
 
 
-_OFFERS: Final[Mapping[str, Callable[[Project], Iterable[Any]]]] = {
-    "ID": _list_ids,
-    "TAG": _list_tags,
-    "TYPE": _list_types,
-    "KEY": _list_settings,
-    "SKILL": _list_skills,
+_OFFERS: Final[Mapping[str, Callable[[Project], Iterable[Offer]]]] = {
+    "ID": lambda project: ((one.id, one.content) for one in project.memories(Filters(archived=True))),
+    "TAG": lambda project: ((tag, "") for tag in sorted({tag for one in project.entries() for tag in one.memory.tags})),
+    "TYPE": lambda project: (
+        (name, "") for name in dict.fromkeys([*TYPE_ORDER, *(one.memory.memory_type for one in project.entries())])
+    ),
+    "KEY": lambda _: ((key, settings.describe(key)) for key in settings.KEYS),
+    "SKILL": lambda project: ((one.name, one.skill.description) for one in project.skills.list()),
     "SESSION": _list_sessions,
     "REV": _list_revisions,
     "WHEN": _list_revisions,

@@ -8,9 +8,8 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
-from memsync.cli.choosing import WHERE, choose, where_options
+from memsync.cli.choosing import WHERE, choose, find_ref, find_refs, where_options
 from memsync.cli.memory import find_replaced, memory, read_text, split_tags, supersedes_option, warn_of_type
-from memsync.cli.naming import find_ref, find_refs
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import UsageError
 from memsync.memories.project import Project

@@ -14,8 +14,11 @@ from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.terminal import track
 from memsync.errors import ConfigError, UsageError, blaming
+from memsync.evals import pairs as trying
 from memsync.evals import questions as measuring
 from memsync.evals.facets import FIGURES
+from memsync.evals.moments import open_session
+from memsync.index.embedders import choose
 from memsync.memories.project import Project
 from memsync.records import Clock, parse_time
 from memsync.store.settings import parse_value
@@ -73,11 +76,13 @@ def recall(
     if embedder is not None:
         _choose_embedder(embedder, "")
         project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
-    clock = _clock(now) if now else project.clock
-    asked = [measuring.read_suite(path) for path in suites]
-    reports = [_asked(project, suite, depth=depth, clock=clock if inject else None) for suite in asked]
+    moment = parse_time(now) if now else project.clock()
+    if moment is None:
+        raise UsageError(f"--now: {now!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
+    clock = (lambda: moment) if inject else None
+    reports = [_ask(project, suite, depth=depth, clock=clock) for suite in [*map(measuring.read_suite, suites)]]
     if out:
-        _write_run(out, reports)
+        _write_lines(out, (json.dumps(answer.as_dict()) for report in reports for answer in report.answers))
     found = [report.as_dict() for report in reports]
     overall = measuring.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
@@ -85,10 +90,8 @@ def recall(
     return Answer({"suites": found, "overall": overall}, "\n\n".join(parts))
 
 
-def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
+def _ask(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
     """Put the questions of *suite* to its records, and with a *clock* to a session that has them."""
-    from memsync.evals.moments import open_session
-
     settings = project.settings
     how: dict[str, Any] = {"stop_words": settings.stop_words, "depth": depth, "track": _track}
     meaning = _choose_embedder(None, settings.embedder)
@@ -100,17 +103,11 @@ def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock
 
 def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
     """Return the counts of a reliability diagram as a table of Markdown, which is also what the documents have."""
-    rows = [
-        f"| {one['from']:.1f} to {one['to']:.1f} | {one['n']} | {one['relevant']} | {'–' if one['share'] is None else format(one['share'], '.3f')} |"
-        for one in bins
-    ]
-    return "\n".join(["| confidence | hits | relevant | share |", "|---|---|---|---|", *rows])
-
-
-def _clock(text: str) -> Clock:
-    if (moment := parse_time(text)) is None:
-        raise UsageError(f"--now: {text!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
-    return lambda: moment
+    lines = ["| confidence | hits | relevant | share |", "|---|---|---|---|"]
+    for one in bins:
+        share = "–" if one["share"] is None else f"{one['share']:.3f}"
+        lines.append(f"| {one['from']:.1f} to {one['to']:.1f} | {one['n']} | {one['relevant']} | {share} |")
+    return "\n".join(lines)
 
 
 @command(evaluate)
@@ -135,8 +132,6 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: Path | None, embedd
       memsync eval dedup pairs.jsonl
       memsync eval dedup pairs.jsonl --out verdicts.jsonl --json
     """
-    from memsync.evals import pairs as trying
-
     settings = project.settings
     _choose_embedder(embedder, settings.embedder)
     said = {
@@ -159,10 +154,7 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: Path | None, embedd
 
 def _format_pairs(found: Mapping[str, Any]) -> str:
     columns = list(next(iter(found["labels"].values()), {}))
-    rows = {
-        label: {name: value for name, value in row.items() if value is not None}
-        for label, row in found["labels"].items()
-    }
+    rows = {label: {name: n for name, n in row.items() if n is not None} for label, row in found["labels"].items()}
     figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
     title = f"{render.one_line(found['file'])}: {render.count(found['pairs'], 'pair')}; merging has {figures}"
     return "\n".join([title, *_align_rows(columns, rows)])
@@ -177,16 +169,10 @@ def _align_rows(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -
 
 
 def _choose_embedder(chosen: str | None, setting: str) -> Meaning | None:
-    from memsync.index.embedders import choose
-
     try:
         return choose(setting if chosen is None else parse_value("memory.embedder", chosen))
     except ValueError as error:
         raise ConfigError(f"{'memory.embedder' if chosen is None else '--embedder'}: {error}") from None
-
-
-def _write_run(path: Path, reports: Sequence[measuring.Report]) -> None:
-    _write_lines(path, (json.dumps(answer.as_dict()) for report in reports for answer in report.answers))
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -200,24 +186,20 @@ def _format_report(found: Mapping[str, Any]) -> str:
     if found["unanswerable"]["n"]:
         rows["unanswerable"] = found["unanswerable"]
     columns = [name for name in _COLUMNS if name in found["answerable"]]
-    return "\n".join([_format_title(found), *_align_rows(columns, rows), *_list_notes(found)])
+    asked = found["answerable"]["n"] + found["unanswerable"]["n"]
+    left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
+    records = render.count(found["records"], "record")
+    lines = [
+        f"{render.one_line(found['suite'])}: {records}, {asked:,} questions{left_out}",
+        *_align_rows(columns, rows),
+    ]
+    if found["auroc"] is not None:
+        lines.append(f"AUROC of answerable against unanswerable {found['auroc']:.3f}")
+    if found["degraded"]:
+        lines.append(f"{click.style('degraded', fg='yellow')}: searched by words only, because {found['degraded']}")
+    return "\n".join(lines)
 
 
 def _spell_cell(column: str, value: float | str | None) -> str:
     shown = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
     return shown.rjust(max(len(column), 5) + 2)
-
-
-def _format_title(found: Mapping[str, Any]) -> str:
-    asked = found["answerable"]["n"] + found["unanswerable"]["n"]
-    left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
-    return (
-        f"{render.one_line(found['suite'])}: {render.count(found['records'], 'record')}, {asked:,} questions{left_out}"
-    )
-
-
-def _list_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    if found["auroc"] is not None:
-        yield f"AUROC of answerable against unanswerable {found['auroc']:.3f}"
-    if found["degraded"]:
-        yield f"{click.style('degraded', fg='yellow')}: searched by words only, because {found['degraded']}"

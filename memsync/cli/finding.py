@@ -1,27 +1,135 @@
-"""`memsync recall`, `search`, `list`, `show` and `stats`: parse, one call, render."""
+"""`memsync recall`, `search`, `list`, `show` and `stats`: which memories are looked for, and as what they are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
-from memsync.cli import render, rows
+from memsync.cli import render
 from memsync.cli.app import Answer, command
-from memsync.cli.memory import choose_filters, memory
+from memsync.cli.choosing import choose_filters
+from memsync.cli.memory import memory
 from memsync.cli.options import filter_options, scope_option, stack
-from memsync.cli.reach import ask_there, here_option, reach_options, stay, take_options
-from memsync.cli.rows import output_options
 from memsync.cli.words import TextCommand
+from memsync.errors import UsageError
+from memsync.format.scopes import mark_text, name_scope
 from memsync.memories.edits import find_successors
 from memsync.memories.filters import Order
+from memsync.memories.listing import Stats
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, Recall, list_entries
-from memsync.records import Scope
+from memsync.memories.results import Entry, Hit, Recall, list_entries
+from memsync.poison.guard import shown_label, shown_type
+from memsync.records import Scope, shown_id
 
-at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
+_GROUPS: Final = ("type", "tag", "scope", "author", "day")
+_FIELD: Final = re.compile(r"\{(\w+)\}")
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "place", "wording")
+_at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
+_here_option = click.option("--here", is_flag=True, help="Without what a store further up in the repository holds.")
+_output_options = stack(
+    click.option("--full", is_flag=True, help="Everything about each."),
+    click.option("--ids", is_flag=True, help="The ids alone, a line each."),
+    click.option(
+        "--format", "template", metavar="FORM", help="A line each, with {id}, {content} and other keys of --json."
+    ),
+)
+_finding_options = stack(
+    click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]"),
+    _output_options,
+    click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories."),
+    click.option("--explain", is_flag=True, help="Show where each score comes from."),
+    _here_option,
+    click.option("--repo", "repos", multiple=True, metavar="PATH", help="In that repository instead (repeat)."),
+    click.option("--all-repos", is_flag=True, help="In every repository that this machine knows."),
+    filter_options,
+)
+
+
+class Form(NamedTuple):
+    """What somebody wants to see of each memory."""
+
+    full: bool = False
+    ids: bool = False
+    template: str | None = None
+
+    def spell(self, found: Sequence[Entry], now: datetime, *, none: str, group: str | None = None) -> str:
+        """Return *found* in this form, or *none*; in a *group* under a heading for each.
+
+        Raises:
+            UsageError: the template names a field that no memory has.
+        """
+        if group is None or self.ids or self.template is not None:
+            return self._spell_some(found, now) or ("" if self.ids else none)
+        heads = _sort_into(found, group)
+        return "\n\n".join(f"{click.style(h, bold=True)}\n{self._spell_some(e, now)}" for h, e in heads.items()) or none
+
+    def _spell_some(self, found: Iterable[Entry], now: datetime) -> str:
+        if self.ids:
+            return "\n".join(shown_id(entry.id) for entry in found)  # they go on to xargs: no blank, no line, no option
+        if self.template is not None:
+            template = self.template.replace(r"\t", "\t").replace(r"\n", "\n")
+            return "\n".join(_fill(template, _list_values(entry, marks="{scope}" not in template)) for entry in found)
+        if self.full:
+            return "\n\n".join(render.entry_whole(entry, now) for entry in found)
+        return "\n".join(render.entry_line(entry, now) for entry in found)
+
+
+def _take_form(options: dict[str, Any]) -> Form:
+    """Remove from *options* what `_output_options` say, and return it."""
+    full, ids, template = (options.pop(name) for name in ("full", "ids", "template"))
+    if full + ids + (template is not None) > 1:
+        raise UsageError("--full, --ids and --format exclude each other; give one of them")
+    return Form(full, ids, template)
+
+
+def _sort_into(found: Iterable[Entry], group: str) -> Mapping[str, list[Entry]]:
+    heads: dict[str, list[Entry]] = {}
+    for entry in found:
+        for name in _name_groups(entry, group):
+            heads.setdefault(name, []).append(entry)
+    return dict(sorted(heads.items(), reverse=group == "day"))
+
+
+def _name_groups(entry: Entry, group: str) -> Sequence[str]:
+    memory = entry.memory
+    if group == "tag":
+        return [shown_label(tag) for tag in memory.tags] or ["no tag"]
+    day = f"{memory.written_at:%Y-%m-%d}" if memory.written_at else "no date"
+    named = {
+        "type": shown_type(memory.memory_type),
+        "scope": name_scope(entry.scope),
+        "author": shown_label(memory.author or "nobody named"),
+        "day": day,
+    }
+    return [named[group]]
+
+
+def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
+    """Return what a template may name; what is not the project's own says so in its text, if it *marks* that."""
+    memory = entry.memory
+    return {
+        **dict.fromkeys(("author", "archived_at", "created_at", "updated_at", "conflict_of"), ""),
+        **dict.fromkeys(("anchors", "cues", "links", "supersedes"), ()),
+        **entry.as_dict(),
+        "id": shown_id(entry.id),
+        "content": mark_text(entry.content, entry.scope) if marks else entry.content,
+        "type": memory.memory_type,
+        "scope": name_scope(entry.scope),
+    }
+
+
+def _fill(template: str, values: Mapping[str, Any]) -> str:
+    def spell(field: re.Match[str]) -> str:
+        if (name := field[1]) not in values:
+            raise UsageError(f"--format: no field {name!r}; there are {', '.join(sorted(values))}")
+        value = values[name]
+        return render.one_line(",".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+
+    return _FIELD.sub(spell, template)
 
 
 def _open_at(project: Project, rev: str | None) -> Project:
@@ -40,20 +148,10 @@ def _warn_of_problems(project: Project) -> None:
         click.echo(f"memsync: {render.one_line(f'{path}:{number}: {why}')}{more}; see `memsync doctor`", err=True)
 
 
-finding_options = stack(
-    click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]"),
-    output_options,
-    click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories."),
-    click.option("--explain", is_flag=True, help="Show where each score comes from."),
-    reach_options,
-    filter_options,
-)
-
-
 @command(memory, cls=TextCommand)
 @click.argument("query", nargs=-1, metavar="[QUERY]...")
-@finding_options
-@at_option
+@_finding_options
+@_at_option
 @click.option("--hub", is_flag=True, help="What other repositories know, too; see hub.")
 def recall(project: Project, /, query: tuple[str, ...], at: str | None, hub: bool, **how: Any) -> Answer:
     """Find the memories that answer QUERY; without one, the most important.
@@ -75,14 +173,14 @@ def recall(project: Project, /, query: tuple[str, ...], at: str | None, hub: boo
     answer = _find(project, project.recall, text, at=at, **how)
     if not hub:
         return answer
-    from memsync.cli.render_hub import add_hub
+    from memsync.cli.hub import add_hub
 
     return add_hub(answer, text, how)
 
 
 @command(memory, cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
-@finding_options
+@_finding_options
 def search(project: Project, /, query: tuple[str, ...], **how: Any) -> Answer:
     """Do what recall does, without counting it as a use.
 
@@ -101,26 +199,37 @@ def _find(
     limit: int | None,
     skills: bool,
     explain: bool,
-    form: rows.Form,
     at: str | None = None,
     **chosen: Any,
 ) -> Answer:
-    where = take_options(chosen)
+    form = _take_form(chosen)
+    here, repos, all_repos = (chosen.pop(name) for name in ("here", "repos", "all_repos"))
+    if repos and all_repos:
+        raise UsageError("--repo and --all-repos exclude each other; give one of them")
     project.be_brief()
     known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
-    found = ask_there(project, where, ask, query, choose_filters(project, **chosen), limit)
+    filters = choose_filters(project, **chosen)
+    if here:
+        project.above = None
+    if repos or all_repos:
+        from memsync.memories import reach
+
+        projects = reach.open_known(project) if all_repos else reach.open_named(project, repos)
+        found = reach.recall_in(projects, query, filters, limit=limit)
+    else:
+        found = ask(query, filters, limit=limit)
     _warn_of_problems(project)
     value = found.as_dict()
-    if form.is_plain:
-        text = render.recall(found, project.clock(), explain=explain)
+    if form == Form():
+        text = _format_recall(found, project.clock(), explain=explain)
         _note_shown(project, found if at is None else ())
     else:
         text = form.spell(found, project.clock(), none="no memory fits")
     if known is not None:
-        from memsync.cli import render_skill
+        from memsync.cli.skill import format_skills
 
         value["skills"] = [entry.as_dict(whole=False) for entry in known]
-        text += "\n" + render_skill.entries(known, none="no skill fits")
+        text += "\n" + format_skills(known, none="no skill fits")
     return Answer(value, text)
 
 
@@ -146,13 +255,20 @@ def _order_time(moment: datetime | None) -> float:
 @command(memory)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @click.option("--sort", type=click.Choice(["importance", *_SORTS]), help="What comes first.  [default: importance]")
-@click.option("--group", type=click.Choice(rows.GROUPS), help="Under a heading for each.")
-@output_options
-@here_option
+@click.option("--group", type=click.Choice(_GROUPS), help="Under a heading for each.")
+@_output_options
+@_here_option
 @filter_options
-@at_option
+@_at_option
 def list_(
-    project: Project, /, limit: int | None, sort: str | None, group: str | None, form: rows.Form, **chosen: Any
+    project: Project,
+    /,
+    limit: int | None,
+    sort: str | None,
+    group: str | None,
+    here: bool,
+    at: str | None,
+    **chosen: Any,
 ) -> Answer:
     """List memories, the most important first.
 
@@ -162,10 +278,12 @@ def list_(
       memsync list --type preference --min-importance 0.5 --group tag
       memsync list --format '{id} {tags} {content}'
     """
+    form = _take_form(chosen)
     project.be_brief()
-    project = _open_at(project, chosen.pop("at"))
-    near = stay(project, here=chosen.pop("here"))
-    found = near.list_all(choose_filters(project, **chosen), limit=limit, order=_SORTS.get(sort or ""))
+    project = _open_at(project, at)
+    if here:
+        project.above = None
+    found = project.list_all(choose_filters(project, **chosen), limit=limit, order=_SORTS.get(sort or ""))
     _warn_of_problems(project)
     return Answer(list_entries(found), form.spell(found, project.clock(), none="no memories yet", group=group))
 
@@ -173,7 +291,7 @@ def list_(
 @command(memory)
 @click.argument("words", metavar="ID|WORDS...", nargs=-1, required=True)
 @scope_option
-@at_option
+@_at_option
 def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: str | None) -> Answer:
     """Show everything about one memory: by the beginning of its id, or by words that it alone holds.
 
@@ -182,7 +300,7 @@ def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: s
       memsync show mm-a1b
       memsync show upload limit
     """
-    from memsync.cli.naming import find_ref
+    from memsync.cli.choosing import find_ref
 
     project.be_brief()
     project = _open_at(project, at)
@@ -202,4 +320,62 @@ def stats(project: Project, /, **chosen: Any) -> Answer:
     """
     chosen["archived"] = True
     result = project.stats(choose_filters(project, **chosen))
-    return Answer(result, render.stats(result, project.clock()))
+    return Answer(result, _format_stats(result, project.clock()))
+
+
+def _format_recall(found: Recall, now: datetime, *, explain: bool) -> str:
+    """Return a line for each hit, weak ones last; with *explain* the parts of its score, and what an agent would be shown."""
+    lines: list[str] = []
+    weak = [hit for hit in found if found.is_weak(hit)]
+    for hit in (*(hit for hit in found if not found.is_weak(hit)), *weak):
+        if weak and hit is weak[0]:
+            lines.append(click.style("weak matches:", dim=True))
+        copy = f" (nearly the same as {render.short_id(hit.copy_of)})" if hit.copy_of else ""
+        lines.append(render.entry_line(hit, now, mark=copy))
+        if explain and hit.parts:
+            lines += [click.style(f"    {line}", dim=True) for line in _explain_hit(found, hit)]
+    lines = lines or ["no memory fits"]
+    if explain and found.query:
+        verdict = "would be" if found.gate >= found.floor else "nothing would be"
+        lines.append(f"gate {found.gate:.2f}, floor {found.floor:.2f}: {verdict} shown unasked")
+    if found.degraded:
+        lines.append(f"{click.style('degraded', fg='yellow')}: searched by words only, because {found.degraded}")
+    return "\n".join(lines)
+
+
+def _explain_hit(found: Recall, hit: Hit) -> Iterator[str]:
+    """Yield where the score of *hit* comes from, and by which other names it was found."""
+    from memsync.index.synonyms import find_word
+
+    parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])
+    boost = f", moved by importance x {hit.parts['boost']:.2f}"
+    yield f"confidence {hit.confidence:.2f}, score {hit.score:.3f} = {parts}{boost}"
+    called = [
+        f"{find_word(term, found.query or '')} as {' '.join(find_word(word, hit.content) for word in words)}"
+        for term, words in found.find_called(hit).items()
+    ]
+    if called:
+        yield f"found by another name: {', '.join(called)}"
+
+
+def _format_stats(result: Stats, now: datetime) -> str:
+    """Return the counts as a small report."""
+    lines = [
+        f"{render.memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
+    ]
+    for name, counts in (
+        ("type", result.by_type),
+        ("scope", {name_scope(name): n for name, n in result.by_scope.items()}),
+        ("source", result.by_source),
+    ):
+        lines += _list_counts(name, counts, limit=50)
+    lines += _list_counts("tag", result.by_tag, limit=10)
+    if result.most_used:
+        lines += ["most recalled", *(render.entry_line(e, now, f"  {e.access_count:5} ") for e in result.most_used)]
+    return "\n".join(lines)
+
+
+def _list_counts(name: str, counts: Mapping[str, int], *, limit: int) -> list[str]:
+    rows = [f"  {count:5} {shown_label(key)}" for key, count in list(counts.items())[:limit]]
+    more = [f"  … and {len(counts) - limit} more"] if len(counts) > limit else []
+    return [f"by {name}", *rows, *more] if rows else []

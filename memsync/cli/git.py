@@ -8,10 +8,20 @@ from typing import Any, Final
 
 import click
 
+from memsync import origin
 from memsync.cli.app import Answer, cli, command
+from memsync.cli.drivers import run
 from memsync.cli.options import stack
+from memsync.cli.render import one_line
 from memsync.errors import NoStore, UsageError
+from memsync.git import driver
+from memsync.git.check import AllowLists, check_staged, list_staged
+from memsync.git.hooks import main
+from memsync.git.install import install as put
+from memsync.git.install import status as ask
+from memsync.git.install import uninstall as take_out
 from memsync.memories.project import Project
+from memsync.store.checkout import Checkout
 from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
@@ -50,9 +60,6 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
     Example:
       memsync git install
     """
-    from memsync.git import driver
-    from memsync.git.install import install as put
-
     done = driver.install(_require_top(project)) if no_hooks else put(_require_layout(project))
     if done:
         project.journal.note_change("installed git's hooks or merge driver", "git uninstall")
@@ -67,8 +74,6 @@ def uninstall(project: Project, /) -> Answer:
     Example:
       memsync git uninstall
     """
-    from memsync.git.install import uninstall as take_out
-
     done = take_out(_require_layout(project))
     if done:
         project.journal.note_change("took our hooks out of git", "git install")
@@ -83,9 +88,6 @@ def status(project: Project, /) -> Answer:
     Example:
       memsync git status --json
     """
-    from memsync.cli.render import one_line
-    from memsync.git.install import status as ask
-
     value: dict[str, Any] = ask(_require_layout(project))
     keeper = value["keeper"]
     kept = "outside the repository" if keeper == "outside" else f"kept by {keeper}"
@@ -115,10 +117,6 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
       memsync git check
       memsync git check .gobby/memories.jsonl --json
     """
-    from memsync.cli.render import one_line
-    from memsync.git.check import AllowLists, check_staged, list_staged
-    from memsync.store.checkout import Checkout
-
     checkout = Checkout(_require_top(project), in_hook=True)
     changed = list_staged(checkout)
     asked = [one for one in changed if not paths or one.path in paths]
@@ -138,8 +136,6 @@ def hook(words: tuple[str, ...]) -> None:
     Example:
       memsync git hook pre-commit
     """
-    from memsync.git.hooks import main
-
     click.get_current_context().exit(main(words))
 
 
@@ -158,8 +154,6 @@ def ci(source: str | None) -> None:
     Example:
       memsync git ci --from git+https://github.com/you/memsync@v0.1.0 > .github/workflows/memsync-merge.yml
     """
-    from memsync import origin
-
     known = source or origin.find_source()
     if not origin.is_pinned(known):
         raise UsageError(
@@ -217,6 +211,4 @@ def textconv(**words: Any) -> None:
 
 
 def _run_driver(name: str, words: dict[str, Any]) -> None:
-    from memsync.cli.drivers import run
-
     sys.exit(run(name, [str(word) for word in words.values() if word is not None]))

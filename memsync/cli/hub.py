@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
-from functools import update_wrapper
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from memsync.cli import render_hub as render
-from memsync.cli.app import Answer, check_paths, cli, print_answer
+from memsync.cli.app import Answer, cli, command, print_answer
 from memsync.cli.options import stack, yes_option
-from memsync.errors import UsageError
-from memsync.store.places import locate
+from memsync.cli.render import count, memories
+from memsync.cli.terminal import flow
+from memsync.errors import HubError, NoStore, Remedy, UsageError, blaming
+from memsync.hub import ci, client, config, remote
+from memsync.hub import hub as calls
+from memsync.hub import report as making
+from memsync.hub import sync as syncing
+from memsync.hub.embedded import keep as end_when_idle
+from memsync.hub.hub import Hub
+from memsync.hub.nominate import Filters
+from memsync.hub.report import Report
+from memsync.hub.search import HubHit, HubRecall
+from memsync.hub.sync import Outcome
+from memsync.records import shown_id
+from memsync.store.checkout import Checkout
+from memsync.store.places import find_git
+from memsync.system.texts import one_line
 
-_JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
-
-@cli.group(
-    homes=(("hub_access", "grant revoke grants mirror token audit questions"), ("hub_serve", "report serve push"))
-)
+@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit questions"), ("hub", "report serve push")))
 def hub() -> None:
     """Search the memories of many repositories at once.
 
@@ -30,26 +42,7 @@ def hub() -> None:
     """
 
 
-def hub_command(group: click.Group, name: str | None = None) -> Callable[[Callable[..., Answer | None]], click.Command]:
-    """Add a command, with --json, that needs no project to *group*."""
-
-    def decorate(function: Callable[..., Answer | None]) -> click.Command:
-        @click.pass_context
-        def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
-            check_paths(locate(Path.cwd()).root, options.values())
-            answer = function(**options)
-            if answer is not None:
-                print_answer(answer, as_json=as_json)
-                ctx.exit(answer.code)
-
-        update_wrapper(run, function)
-        made = group.command(name or function.__name__.rstrip("_"))(run)
-        made.params.append(_JSON)
-        return made
-
-    return decorate
-
-
+hub_command = partial(command, has_project=False)
 as_option = click.option("--as", "principal", default="", metavar="NAME", help="For that principal, on a server's hub.")
 
 
@@ -73,15 +66,12 @@ def init(dsn: str, embedder: str) -> Answer:
       memsync hub init postgresql://hub@db.example.com/memsync
       memsync hub init https://hub.example.com
     """
-    from memsync.hub import hub as calls
-
     done = calls.init(dsn, embedder)
     if dsn.startswith("http"):
         return Answer({"done": done, "embedded": False}, f"this user's hub {done[0]}; try: memsync hub search QUERY")
     where = "in the database" if dsn else "on this machine"
-    return Answer(
-        {"done": done, "embedded": not dsn}, f"the hub {where} is ready; add repositories: memsync hub add URL"
-    )
+    said = f"the hub {where} is ready; add repositories: memsync hub add URL"
+    return Answer({"done": done, "embedded": not dsn}, said)
 
 
 @hub_command(hub)
@@ -99,15 +89,13 @@ def add(addresses: tuple[str, ...], source: Path | None, branch: str) -> Answer:
       memsync hub add https://github.com/example/payments.git
       memsync hub add ~/work/billing --from repositories.txt
     """
-    from memsync.hub import hub as calls
-
     wanted = [*addresses, *(calls.read_list(source) if source else [])]
     if not wanted:
         raise UsageError("name a repository: its URL, the path of a clone, or --from FILE with one a line")
     with calls.Hub.open() as open_hub:
         new = open_hub.add(wanted, branch=branch)
     known = len(wanted) - len(new)
-    text = f"added {render.repositories(len(new))}{f', {known} known already' if known else ''}"
+    text = f"added {repositories(len(new))}{f', {known} known already' if known else ''}"
     return Answer({"added": new, "known": known}, f"{text}; `memsync hub sync` brings their memories")
 
 
@@ -120,12 +108,9 @@ def remove(ref: str) -> Answer:
     Example:
       memsync hub remove example/payments
     """
-    from memsync.hub import hub as calls
-    from memsync.hub import sync as syncing
-
     with calls.Hub.open() as open_hub:
         url = syncing.remove(open_hub.database, ref)
-    return Answer({"removed": url}, f"removed {render.one_line(url)}")
+    return Answer({"removed": url}, f"removed {one_line(url)}")
 
 
 @hub_command(hub)
@@ -147,9 +132,6 @@ def sync(refs: tuple[str, ...], watch: bool, every: float) -> Answer | None:
       memsync hub sync example/payments
       memsync hub sync --watch --every 60
     """
-    from memsync.hub import hub as calls
-    from memsync.hub import sync as syncing
-
     with calls.Hub.open() as open_hub:
         while True:
             outcomes = syncing.sync(
@@ -157,7 +139,7 @@ def sync(refs: tuple[str, ...], watch: bool, every: float) -> Answer | None:
             )
             answer = Answer(
                 {"repositories": outcomes, "summary": syncing.summary(outcomes)},
-                render.outcomes(outcomes),
+                _format_outcomes(outcomes),
                 1 if any(one.what in ("failed", "gone") for one in outcomes) else 0,
             )
             if not watch:
@@ -176,15 +158,14 @@ def status() -> Answer:
     Example:
       memsync hub status --json
     """
-    from memsync.hub import client, config
-    from memsync.hub import hub as calls
-
     if (settings := config.load()).server:
         readable = client.list_repositories(settings)
-        return Answer({"server": settings.server, "repositories": readable}, render.readable(settings.server, readable))
+        return Answer(
+            {"server": settings.server, "repositories": readable}, _format_readable(settings.server, readable)
+        )
     with calls.Hub.open() as open_hub:
         value = open_hub.status()
-    return Answer(value, render.status(value))
+    return Answer(value, _format_status(value))
 
 
 narrowing_options = stack(
@@ -216,11 +197,8 @@ def search(query: str, limit: int, principal: str, **chosen: Any) -> Answer:
       memsync hub search "which port does the payment service use"
       memsync hub search "retry policy" --repo example/payments --limit 3
     """
-    from memsync.hub import hub as calls
-    from memsync.hub.nominate import Filters
-
     found = calls.ask(query, principal=principal, limit=limit, filters=Filters(**chosen))
-    return Answer(found, render.recall(found))
+    return Answer(found, _format_recall(found))
 
 
 @hub_command(hub)
@@ -234,9 +212,6 @@ def drop(yes: bool) -> Answer:
     Example:
       memsync hub drop -y
     """
-    from memsync.hub import config
-    from memsync.hub import hub as calls
-
     server = config.load().server
     asked = f"Ask {server} no more?" if server else "Remove the hub, its grants and its tokens?"
     if not yes:
@@ -256,6 +231,205 @@ def keep(directory: Path, idle: float) -> None:
     Example:
       memsync hub keep ~/.gobby/hub 60
     """
-    from memsync.hub.embedded import keep as end_when_idle
-
     end_when_idle(directory, idle)
+
+
+@hub.command()
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen there.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8765, show_default=True, help="On that port.")
+@click.option(
+    "--per-minute", type=click.IntRange(1), default=120, show_default=True, metavar="N", help="Requests of one token."
+)
+@click.option(
+    "--oidc", multiple=True, metavar="ISSUER", help="Let CI jobs push by github's or gitlab's word, or URL's (repeat)."
+)
+@click.option("--audience", default="", metavar="URL", help="What such tokens are for: the address of this server.")
+def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience: str) -> None:
+    """Serve the hub: REST at /v1, MCP at /mcp, for whoever has a token.
+
+    TLS is for the proxy in front of it. /openapi.json describes it, /healthz
+    says whether it is well, /metrics counts. A forge's webhooks go to
+    /webhook, signed with what MEMSYNC_HUB_WEBHOOK_SECRET says. Logs are JSON
+    on stderr, without what was asked. SIGTERM ends it when all is answered.
+
+    \b
+    Examples:
+      memsync hub serve
+      memsync hub serve --host 0.0.0.0 --port 8080 --per-minute 600
+      memsync hub serve --oidc github --audience https://hub.example.com
+    """
+    from memsync.hub.ci import Issuers
+    from memsync.hub.server import listen, run
+
+    issuers = Issuers(list(oidc), audience) if oidc else None
+    with Hub.open() as open_hub, listen(host, port) as place:
+        click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
+        run(open_hub, place, a_minute=per_minute, issuers=issuers)
+
+
+@hub_command(hub)
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it as a page, too."
+)
+@as_option
+def report(html: Path | None, principal: str) -> Answer:
+    """Show what several repositories say, where they disagree, and how fresh each is.
+
+    Of what you may read; what three or more say may be a rule for all.
+
+    \b
+    Examples:
+      memsync hub report
+      memsync hub report --html report.html
+    """
+    with Hub.open() as open_hub:
+        made = making.make(open_hub.database, open_hub.owner(principal))
+    if html:
+        with blaming(html):
+            html.write_text(making.as_html(made), encoding="utf-8")
+    return Answer(made, _format_report(made))
+
+
+@hub_command(hub)
+@click.argument("repository", metavar="REPOSITORY")
+@click.option("--branch", default="", metavar="NAME", help="The default branch.  [default: what is checked out]")
+def push(repository: str, branch: str) -> Answer:
+    """Send this commit's memories to the server, as REPOSITORY is called there.
+
+    For a CI that runs on the default branch of a repository that the hub
+    cannot reach. MEMSYNC_HUB_URL says where. As whom, MEMSYNC_HUB_TOKEN says: a
+    token with the scope push, whose principal may read the repository. Without
+    one it is the job itself, where the server takes the forge's word for it
+    (serve --oidc): GitHub's with id-token: write, GitLab's in
+    MEMSYNC_HUB_ID_TOKEN.
+
+    \b
+    Example:
+      memsync hub push https://git.internal/payments.git --branch main
+    """
+    settings = config.load()
+    if not settings.server:
+        raise HubError("there is no server to push to; ", Remedy("hub init", "https://HOST"), " names one")
+    if (git := find_git(Path.cwd())) is None:
+        raise NoStore("this is in no work tree of git; go to the checkout whose memories are to be sent")
+    if not settings.token:
+        settings = replace(settings, token=ci.own_token(settings.server, os.environ))
+    checkout = Checkout(git.root)
+    commit = checkout.do("rev-parse", "--verify", "HEAD")
+    branch = branch or checkout.do("rev-parse", "--abbrev-ref", "HEAD")
+    files = {path: data.decode("utf-8", "replace") for path, data in remote.fetch(str(git.root), commit).items()}
+    body = {"repository": repository, "branch": branch, "commit": commit, "files": files}
+    told = client.push(settings, body)
+    text = f"{one_line(repository)} {told.get('what')}, {told.get('put')} written, {told.get('removed')} removed"
+    return Answer(told, text)
+
+
+_SHOWN = 20
+
+
+def add_hub(answer: Answer, query: str | None, how: Mapping[str, Any]) -> Answer:
+    """Return *answer* with what the hub has on *query* by the same options, but for what is there already."""
+    if not query:
+        raise UsageError("what other repositories know depends on a query; give one")
+    names = ("memory_type", "tags_all", "tags_any", "tags_none", "min_importance")
+    known = {(one["id"], one["content"]) for one in answer.value["memories"]}
+    found = calls.ask_beside(
+        query, known, limit=how["limit"] or 15, filters=Filters(**{name: how[name] for name in names})
+    )
+    return Answer({**answer.value, "hub": found.as_dict()}, f"{answer.text}\nfrom the hub:\n{_format_recall(found)}")
+
+
+def repositories(number: int) -> str:
+    """Return "1 repository", or how many repositories."""
+    return count(number, "repository")
+
+
+def _format_outcomes(found: Sequence[Outcome]) -> str:
+    """Return a line for each repository in which something happened, and how many did not change."""
+    lines = []
+    for one in found:
+        if one.what != "unchanged" or one.note:
+            counts = f", {one.put} written, {one.removed} removed" if one.what in ("new", "changed") else ""
+            note = f": {one_line(one.note, 200)}" if one.note else ""
+            lines.append(f"{one_line(one.name)} {one.what}{counts}{note}")
+    same = sum(one.what == "unchanged" for one in found)
+    lines += [f"{repositories(same)} unchanged"] if same else []
+    return "\n".join(lines) or "no repositories yet; `memsync hub add URL` adds one"
+
+
+def _format_status(value: Mapping[str, Any]) -> str:
+    """Return how much the hub has, and each repository that needs a look."""
+    found = value["repositories"]
+    lines = [
+        f"{repositories(len(found))}, {memories(value['memories'])}, {count(value['skills'], 'skill')}, {value['bytes']:,} bytes",
+        f"embedder {value['embedder'] or 'none'}; last sync {value['synced_at'] or 'never'}",
+    ]
+    if not value["synced_at"]:
+        lines.append("`memsync hub sync` brings their memories" if found else "`memsync hub add URL` adds a repository")
+    if value["loading"]:
+        lines.append("being loaded for the first time; run `memsync hub sync` again if that was stopped")
+    for one in found[:_SHOWN]:
+        left = ", ".join(f"{number} {why}" for why, number in sorted(one["left_out"].items()))
+        rest = f"; left out: {left}" if left else ""
+        note = f"; {one_line(one['note'], 200)}" if one["note"] else ""
+        lines.append(f"  {one_line(one['name'])} {one['state']}, {memories(one['memories'])}{rest}{note}")
+    lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
+    return "\n".join(lines)
+
+
+def _format_readable(server: str, found: Sequence[Mapping[str, Any]]) -> str:
+    """Return what may be read at *server*."""
+    lines = [f"asks {one_line(server)}; {repositories(len(found))} that you may read"]
+    lines += [
+        f"  {one_line(one['name'])} {memories(one['memories'])}, {count(one['skills'], 'skill')}"
+        for one in found[:_SHOWN]
+    ]
+    lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
+    lines += [] if found else ["whoever runs it lets you in: `memsync hub grant NAME REPOSITORY`"]
+    return "\n".join(lines)
+
+
+def _format_recall(found: HubRecall) -> str:
+    """Return two lines for each hit, weak ones last."""
+    weak = [hit for hit in found.hits if hit.confidence < found.floor]
+    lines = [line for hit in found.hits if hit.confidence >= found.floor for line in _format_hit(hit)]
+    if weak:
+        lines.append(click.style("weak matches:", dim=True))
+        lines += [line for hit in weak for line in _format_hit(hit)]
+    lines += [f"degraded: {found.degraded}"] if found.degraded else []
+    return "\n".join(lines) or _explain_nothing(found)
+
+
+def _explain_nothing(found: HubRecall) -> str:
+    if not found.repositories:
+        return "no such repository that you may read; `memsync hub add URL` and `memsync hub grant` make one readable"
+    if not found.records:
+        return f"{repositories(found.repositories)} with nothing to find yet; `memsync hub sync` brings what there is"
+    return f"nothing in {repositories(found.repositories)} with {memories(found.records)} answers"
+
+
+def _format_hit(hit: HubHit) -> list[str]:
+    head = click.style(f"{one_line(hit.repository)} {shown_id(hit.memory.id)}", fg="yellow")
+    copy = f"(nearly the same as {one_line(hit.copy_of)})" if hit.copy_of else ""
+    return [flow(head, one_line(hit.memory.content), copy), click.style(f"  {one_line(hit.link)}", dim=True)]
+
+
+def _format_report(made: Report) -> str:
+    """Return what several repositories say, where they disagree, and the least fresh of them."""
+    lines = [f"{repositories(len(made.repositories))}, {memories(made.memories)}, {made.compared:,} compared"]
+    for said in made.shared[:_SHOWN]:
+        mark = "perhaps a rule: " if said in made.rules else ""
+        lines.append(flow(f"  {mark}{repositories(len(said.repositories))} say:", one_line(said.text)))
+    for clash in made.clashes[:_SHOWN]:
+        lines.append(flow(f"  {one_line(clash.one.repositories[0])}:", one_line(clash.one.text)))
+        other = f"    against {one_line(clash.other.repositories[0])}:"
+        lines.append(flow(other, f"{one_line(clash.other.text)}; {clash.why}"))
+    lines += [f"  {line}" for line in format_questions(made.unanswered).splitlines()] if made.unanswered else []
+    old = made.repositories[:5]
+    lines += [f"  {one_line(one['name'])}: last change taken in {one['changed_at'] or 'never'}" for one in old]
+    return "\n".join(lines)
+
+
+def format_questions(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return a line for each question that several have asked in vain."""
+    return "\n".join(f"{one['askers']} have asked in vain: {one_line(one['question'], 160)}" for one in found)

@@ -10,12 +10,15 @@ from typing import Any
 
 import click
 
-from memsync.cli import render_hub as render
-from memsync.cli.app import Answer, check_paths
-from memsync.cli.hub import hub, hub_command
+from memsync.cli.app import Answer
+from memsync.cli.hub import format_questions, hub, hub_command, repositories
 from memsync.errors import UsageError
+from memsync.hub import access, forge, sync
+from memsync.hub import questions as calls
+from memsync.hub.hub import Hub
+from memsync.store.files import resolve_named
 from memsync.store.places import locate
-from memsync.system.texts import count
+from memsync.system.texts import count, one_line
 
 days_option = click.option(
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="For so long; otherwise until taken back."
@@ -38,18 +41,13 @@ def grant(principal: str, refs: tuple[str, ...], days: float | None) -> Answer:
       memsync hub grant github:alice example/payments
       memsync hub grant team:billing example/payments example/billing --days 30
     """
-    from memsync.hub import access, sync
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         repos = [sync.find(connection, ref).id for ref in refs]
         who = access.have_principal(connection, principal)
-        count = access.grant(connection, who, repos, lasting=_lasting(days), source="person")
-    name = render.one_line(principal)
-    return Answer(
-        {"granted": count},
-        f"{name} may read {render.repositories(count)}; `memsync hub token make {name}` lets a program of theirs ask",
-    )
+        granted = access.grant(connection, who, repos, lasting=_lasting(days), source="person")
+    name = one_line(principal)
+    said = f"{name} may read {repositories(granted)}; `memsync hub token make {name}` lets a program of theirs ask"
+    return Answer({"granted": granted}, said)
 
 
 @hub_command(hub)
@@ -62,9 +60,6 @@ def revoke(principal: str, refs: tuple[str, ...]) -> Answer:
     Example:
       memsync hub revoke github:alice example/payments
     """
-    from memsync.hub import access, sync
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         who = access.find_principal(connection, principal)
         taken = access.revoke(connection, who, [sync.find(connection, ref).id for ref in refs])
@@ -79,20 +74,15 @@ def grants() -> Answer:
     Example:
       memsync hub grants --json
     """
-    from memsync.hub import access
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_grants(connection)
     lines = [
-        f"{render.one_line(one['principal'])} {render.one_line(one['repository'])} by {one['source']}"
+        f"{one_line(one['principal'])} {one_line(one['repository'])} by {one['source']}"
         f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
         for one in found
     ]
-    return Answer(
-        {"grants": found},
-        "\n".join(lines) or "nobody may read anything yet; `memsync hub grant NAME REPOSITORY` lets somebody",
-    )
+    nobody = "nobody may read anything yet; `memsync hub grant NAME REPOSITORY` lets somebody"
+    return Answer({"grants": found}, "\n".join(lines) or nobody)
 
 
 @hub_command(hub)
@@ -112,10 +102,7 @@ def mirror(source: str, host: str, api: str) -> Answer:
       memsync hub mirror gitlab --host gitlab.example.com
       memsync hub mirror readers.csv
     """
-    from memsync.hub import access, forge, sync
-    from memsync.hub.hub import Hub
-
-    check_paths(locate(Path.cwd()).root, [Path(source)])
+    resolve_named(Path(source), locate(Path.cwd()).root)
     failures: dict[str, str] = {}
     with Hub.open() as open_hub:
         with open_hub.database.writing() as connection:
@@ -135,12 +122,11 @@ def mirror(source: str, host: str, api: str) -> Answer:
         else:
             raise UsageError(f"{source!r} is neither github, nor gitlab, nor a file")
         with open_hub.database.writing() as connection:
-            count = access.mirror(connection, source, told, asked)
-    lines = [f"{render.count(count, 'grant')} by {source} on {render.repositories(len(asked))}"]
-    lines += [f"{render.one_line(url)}: {render.one_line(why)}" for url, why in sorted(failures.items())]
-    return Answer(
-        {"grants": count, "repositories": len(asked), "failed": failures}, "\n".join(lines), 1 if failures else 0
-    )
+            granted = access.mirror(connection, source, told, asked)
+    lines = [f"{count(granted, 'grant')} by {source} on {repositories(len(asked))}"]
+    lines += [f"{one_line(url)}: {one_line(why)}" for url, why in sorted(failures.items())]
+    value = {"grants": granted, "repositories": len(asked), "failed": failures}
+    return Answer(value, "\n".join(lines), 1 if failures else 0)
 
 
 @hub.group()
@@ -166,9 +152,6 @@ def make(principal: str, name: str, scopes: tuple[str, ...], days: float | None)
     Example:
       memsync hub token make github:alice --name laptop --days 90
     """
-    from memsync.hub import access
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         who = access.have_principal(connection, principal)
         made = access.make_token(connection, who, name=name, scopes=scopes or ("search",), lasting=_lasting(days))
@@ -183,19 +166,14 @@ def list_() -> Answer:
     Example:
       memsync hub token list
     """
-    from memsync.hub import access
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_tokens(connection)
-    return Answer(
-        {"tokens": found},
-        "\n".join(map(_token_line, found)) or "no tokens yet; `memsync hub token make NAME` makes one",
-    )
+    none = "no tokens yet; `memsync hub token make NAME` makes one"
+    return Answer({"tokens": found}, "\n".join(map(_format_token, found)) or none)
 
 
-def _token_line(one: Mapping[str, Any]) -> str:
-    said = [str(one["token"]), render.one_line(one["principal"]), render.one_line(one["name"])]
+def _format_token(one: Mapping[str, Any]) -> str:
+    said = [str(one["token"]), one_line(one["principal"]), one_line(one["name"])]
     ends = "ran out" if one["expired"] else "until"
     until = f"{ends} {one['until']}" if one["until"] else ""
     told = [until, f"last used {one['used_at']}" if one["used_at"] else "never used"]
@@ -212,9 +190,6 @@ def revoke_token(number: int) -> Answer:
     Example:
       memsync hub token revoke 3
     """
-    from memsync.hub import access
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         access.revoke_token(connection, number)
     return Answer({"revoked": number}, f"token {number} counts no more")
@@ -231,14 +206,11 @@ def audit(limit: int) -> Answer:
     Example:
       memsync hub audit -n 10 --json
     """
-    from memsync.hub import access
-    from memsync.hub.hub import Hub
-
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_audit(connection, limit=limit)
     lines = [
-        f"{one['at']} {render.one_line(one['principal'])} {one['face']} {one['action']}: {render.count(one['hits'], 'hit')} in"
-        f" {render.repositories(one['repos'])}, {one['ms']:.0f} ms"
+        f"{one['at']} {one_line(one['principal'])} {one['face']} {one['action']}: {count(one['hits'], 'hit')} in"
+        f" {repositories(one['repos'])}, {one['ms']:.0f} ms"
         for one in found
     ]
     return Answer({"audit": found}, "\n".join(lines) or "nobody has asked anything yet")
@@ -261,9 +233,6 @@ def questions(collect: int | None, stop: bool) -> Answer:
       memsync hub questions
       memsync hub questions --stop
     """
-    from memsync.hub import questions as calls
-    from memsync.hub.hub import Hub
-
     if collect and stop:
         raise UsageError("--collect and --stop exclude each other; give one of them")
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
@@ -278,4 +247,4 @@ def questions(collect: int | None, stop: bool) -> Answer:
         if of
         else "questions are not collected; --collect N begins, of what N have asked"
     )
-    return Answer({"collects": of, "questions": found}, render.questions(found) or nothing)
+    return Answer({"collects": of, "questions": found}, format_questions(found) or nothing)

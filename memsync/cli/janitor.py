@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,15 +12,22 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, wants_json
+from memsync.cli.memory import memory
 from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
 from memsync.format.scopes import mark_text
+from memsync.janitor import enrich as enriching
+from memsync.janitor import runs
 from memsync.janitor.clusters import list_losses
 from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, Reverse, Step, Task, parse, spell
 from memsync.janitor.review import find_kept
-from memsync.janitor.run import Outcome, Report
+from memsync.janitor.run import Report, apply
+from memsync.janitor.survey import survey
+from memsync.janitor.undo import undo as take_back
+from memsync.llm.llm import open_llm
 from memsync.memories.project import Project
 from memsync.store import files
+from memsync.system.limits import read_json
 from memsync.transfer import writers
 
 _track: Final = partial(track, least=2_000)
@@ -33,7 +40,7 @@ _VERBS: Final = {
 }
 
 
-@cli.group(cls=LazyGroup, homes=(("copies", "review"),))
+@cli.group(cls=LazyGroup, homes=(("review", "review"),))
 def janitor() -> None:
     """Merge copies, archive what faded, review decisions."""
 
@@ -66,28 +73,25 @@ def run(
     if plan_from and (plan_to or dry_run or tasks):
         raise UsageError("--apply does what the plan says; leave out --plan, --dry-run and --task")
     if plan_from:
-        files.resolve_named(Path(plan_from), project.layout.root)
-        return apply_plan(project, Plan(steps=parse(_read(plan_from), plan_from)))
-    from memsync.janitor.survey import survey
-
+        path = Path(plan_from)
+        files.resolve_named(path, project.layout.root)
+        if plan_from != "-" and not path.exists():
+            raise UsageError(f"no plan at {plan_from}; `memsync janitor run --plan {plan_from}` writes one")
+        return _apply(project, Plan(steps=parse(_read(path), plan_from)))
     plan = survey(project, tasks or TASKS, track=_track)
     if plan_to:
         return _write(project, plan, plan_to)
-    return show_plan(project, plan) if dry_run else apply_plan(project, plan)
+    return _show(project, plan) if dry_run else _apply(project, plan)
 
 
-def show_plan(project: Project, plan: Plan) -> Answer:
+def _show(project: Project, plan: Plan) -> Answer:
     """Return what *plan* would do."""
-    text = "\n".join([_count_steps(plan), *_list_steps(project, plan.steps), *_list_notes(plan)])
-    return Answer(plan.as_dict(), text)
+    steps = ("\n".join(f"  {render.one_line(line)}" for line in _explain_step(project, step)) for step in plan.steps)
+    return Answer(plan.as_dict(), "\n".join([_count_steps(plan), *render.first(steps), *_list_notes(plan)]))
 
 
-def _read(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
-    if not Path(path).exists():
-        raise UsageError(f"no plan at {path}; `memsync janitor run --plan {path}` writes one")
-    return files.read(Path(path))[0]
+def _read(path: Path) -> bytes:
+    return sys.stdin.buffer.read() if str(path) == "-" else files.read(path)[0]
 
 
 def _write(project: Project, plan: Plan, path: str) -> Answer:
@@ -116,18 +120,17 @@ def _list_notes(plan: Plan) -> list[str]:
     return told
 
 
-def apply_plan(project: Project, plan: Plan) -> Answer:
+def _apply(project: Project, plan: Plan) -> Answer:
     """Do what *plan* says, and return what became of each step.
 
     Raises:
         MemsyncError: some failed; the answer has been printed.
     """
-    from memsync.janitor.run import apply
-
     report = apply(project, plan.steps, track=_track)
     about = plan.as_dict()
     value = {**report.as_dict(), "guesses": about["guesses"], "notes": about["notes"]}
-    answer = Answer(value, "\n".join([_count_outcomes(report), *_list_undone(report.outcomes), *_list_notes(plan)]))
+    undone = (f"  {one.status}: {render.one_line(one.reason)}" for one in report.outcomes if one.status != "done")
+    answer = Answer(value, "\n".join([_count_outcomes(report), *render.first(undone), *_list_notes(plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
         raise MemsyncError(
@@ -143,16 +146,6 @@ def _count_outcomes(report: Report) -> str:
     counts += [f"{report.count(name)} {name}" for name in ("skipped", "failed") if report.count(name)]
     back = f"; `memsync janitor undo {report.run}` takes it back" if report.run else ""
     return ", ".join(counts) + back
-
-
-def _list_undone(outcomes: Iterable[Outcome]) -> list[str]:
-    return render.first(f"  {o.status}: {render.one_line(o.reason)}" for o in outcomes if o.status != "done")
-
-
-def _list_steps(project: Project, steps: Sequence[Step]) -> list[str]:
-    return render.first(
-        "\n".join(f"  {render.one_line(line)}" for line in _explain_step(project, step)) for step in steps
-    )
 
 
 def _explain_step(project: Project, step: Step) -> Iterator[str]:
@@ -198,11 +191,48 @@ def undo(project: Project, /, name: str | None, only_list: bool) -> Answer:
       memsync janitor undo
       memsync janitor undo --list
     """
-    from memsync.janitor import runs
-    from memsync.janitor.undo import undo as take_back
-
     if only_list:
         known = runs.names(project)
         return Answer({"runs": known}, "\n".join(known) or "no runs")
     done = take_back(project, name)
     return Answer({"done": done}, "\n".join(map(render.one_line, done)) or "nothing was left to take back")
+
+
+@command(memory)
+@click.argument(
+    "source",
+    metavar="[FILE]",
+    required=False,
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+)
+@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
+@click.option("--list", "only_list", is_flag=True, help="Only list memories without cues; with --json, to fill in.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool, dry_run: bool) -> Answer:
+    """Have memories found by an asker's words too: the cues in FILE ("-": standard input), or those of llm.provider.
+
+    Cues are questions that a memory answers, symptoms and other names. They are
+    searched and never shown as its text. FILE is what --list --json prints, with
+    cues filled in. `memsync janitor undo` takes a run back.
+
+    \b
+    Examples:
+      memsync enrich --list --json > cues.json
+      memsync enrich cues.json --dry-run
+      memsync enrich --limit 200
+    """
+    if only_list:
+        found = enriching.list_bare(project, limit)
+        lines = [f"{render.short_id(one['id'])} {render.one_line(one['content'])}" for one in found["memories"]]
+        lines += [f"{found['left']} more without cues"] if found["left"] else []
+        return Answer(found, "\n".join(lines) or "every memory has cues")
+    if source is not None:
+        try:
+            rows = read_json(_read(source))
+        except ValueError as error:
+            raise UsageError(f"{source}: {error}") from None
+        plan = Plan(steps=[*enriching.read_steps(project, rows)])
+    else:
+        steps, failed = enriching.ask_model(project, open_llm(project), enriching.find_bare(project)[:limit])
+        plan = Plan(steps=[*steps], notes=[f"not every memory was answered for: {failed}"] if failed else [])
+    return _show(project, plan) if dry_run else _apply(project, plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,13 +10,13 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, MemoryGroup, cli, command, wants_json
+from memsync.cli.choosing import find_ref
 from memsync.cli.options import allow_secret_option, let_secrets_pass, target_options
 from memsync.cli.words import TextCommand, is_dialogue
-from memsync.errors import MemoryNotFound, UsageError, closest
-from memsync.memories.filters import Filters
+from memsync.errors import UsageError, closest
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
-from memsync.records import SCOPES, TYPE_ORDER, Scope, shown_id
+from memsync.records import TYPE_ORDER, shown_id
 from memsync.system.texts import read_utf8
 
 
@@ -28,37 +27,19 @@ from memsync.system.texts import read_utf8
         ("edit", "edit"),
         ("editing", "update forget restore"),
         ("tags", "tags"),
-        ("recent", "log undo"),
+        ("past", "log undo"),
         ("finding", "stats"),
         ("past", "history diff blame"),
         ("proposals", "init extract candidates approve reject"),
-        ("enrich", "enrich"),
+        ("janitor", "enrich"),
         ("anchor", "anchor"),
         ("privacy", "share unshare audit"),
-        ("dedup", "dedup"),
+        ("review", "dedup"),
         ("transfer", "import export"),
     ),
 )
 def memory() -> None:
     """Remember, recall, list, edit, import and export memories."""
-
-
-def choose_filters(
-    project: Project, scope: Scope | None, exclude: Iterable[str], since: str | None = None, **chosen: Any
-) -> Filters:
-    """Return what the options say. An id to leave out that no memory has leaves nothing out, and is told."""
-    excluded = set()
-    for ref in exclude:
-        try:
-            excluded.add(project.get(ref, scope).id)
-        except MemoryNotFound as error:
-            click.echo(f"memsync: --exclude leaves nothing out: {error}", err=True)
-    if since is not None:
-        from memsync.history.log import find_moment
-
-        moment = find_moment(project, since)
-        chosen["keep"] = lambda entry: (entry.memory.written_at or moment) >= moment
-    return Filters(scopes=(scope,) if scope else SCOPES, exclude=excluded, **chosen)
 
 
 def read_text(content: str) -> str:
@@ -106,10 +87,6 @@ link_option = click.option("--link", "links", multiple=True, metavar="LINK", hel
 
 def find_replaced(project: Project, said: tuple[str, ...]) -> tuple[str, ...]:
     """Return the ids that --supersedes names."""
-    if not said:
-        return ()
-    from memsync.cli.naming import find_ref
-
     return tuple(find_ref(project, (one,)) for one in said)
 
 

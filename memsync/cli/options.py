@@ -1,4 +1,4 @@
-"""Options that commands share."""
+"""Options that commands share, and what of them only a person may say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memsync.errors import UsageError
+from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.memories.project import Project
 from memsync.records import SCOPES, Scope
 
@@ -36,6 +36,28 @@ allow_secret_option = click.option(
 )
 
 
+def require_person(project: Project, what: str) -> None:
+    """Note that *what* is done in the shell of an agent, and refuse it unless the user's own settings let agents do it.
+
+    Raises:
+        MemsyncError
+    """
+    from memsync.agents import hooklog
+    from memsync.agents.notes import scope_of
+    from memsync.clients.known import find_shell
+
+    if (found := find_shell(project.env)) is None:
+        return
+    title, variable = found
+    is_allowed = project.settings.agent_approvals
+    at = project.clock().isoformat()
+    note = {"at": at, "event": "approval", "client": title, "what": what, "allowed": is_allowed}
+    hooklog.write(project.layout, scope_of(project.layout, project.settings), note)
+    if not is_allowed:
+        why = f"an agent may not {what}, and this is a shell of {title} ({variable} is set): run it in a terminal of your own; there "
+        raise MemsyncError(why, Remedy("config --global memory.agent_approvals on"), " lets agents do so")
+
+
 def let_secrets_pass(project: Project, *, wanted: bool) -> None:
     """Have what looks like a secret pass where `--allow-secret` is *wanted*, which a person may say alone.
 
@@ -43,8 +65,6 @@ def let_secrets_pass(project: Project, *, wanted: bool) -> None:
         MemsyncError: this is the shell of an agent.
     """
     if wanted:
-        from memsync.cli.consent import require_person
-
         require_person(project, "let pass what looks like a secret")
     project.vetting.allows_secrets = wanted
 

@@ -9,9 +9,8 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
-from memsync.cli.choosing import choose
+from memsync.cli.choosing import choose, find_refs
 from memsync.cli.memory import memory
-from memsync.cli.naming import find_refs
 from memsync.cli.options import filter_options, yes_option
 from memsync.history import audit as auditing
 from memsync.memories import sharing

@@ -1,27 +1,32 @@
-"""`memsync init`, `uninstall`, `status`, `doctor`, `demo` and `completion`."""
+"""`memsync init`, `uninstall`, `doctor`, `demo` and `completion`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
-from memsync.cli.consent import require_person
+from memsync.cli.options import require_person
+from memsync.cli.words import is_dialogue
+from memsync.clients import known
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
+from memsync.setup import installing, purging
+from memsync.setup.adopting import adopt_store
+from memsync.setup.demo import tell
+from memsync.setup.doctor import Finding, examine, fix_findings
+from memsync.setup.installing import Installed
+from memsync.setup.purging import Copy, list_doomed, save_copies
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from memsync.setup.installing import Installed
-    from memsync.setup.purging import Copy
-
+_LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 _PAUSE: Final = 0.7  # seconds, for the eye of who watches the demo
 
 
@@ -34,8 +39,6 @@ class _Agent(click.ParamType[str]):
         self._words = words
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from memsync.clients import known
-
         names = (*known.list_names(), *self._words)
         if value not in names:
             self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
@@ -43,10 +46,6 @@ class _Agent(click.ParamType[str]):
 
     def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names that begin with *incomplete*."""
-        from click.shell_completion import CompletionItem
-
-        from memsync.clients import known
-
         names = (*known.list_names(), *self._words)
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
@@ -65,13 +64,7 @@ class _Agent(click.ParamType[str]):
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def init(
-    project: Project,
-    /,
-    agents: tuple[str, ...],
-    stealth: bool,
-    allow_tools: bool,
-    no_git_hooks: bool,
-    dry_run: bool,
+    project: Project, /, agents: tuple[str, ...], stealth: bool, allow_tools: bool, no_git_hooks: bool, dry_run: bool
 ) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
@@ -98,23 +91,16 @@ def init(
       memsync init --stealth
       memsync init --agent all --dry-run
     """
-    from memsync.setup import installing
-
     stealth = stealth or project.settings.stealth
     clients = installing.choose(project, agents)
     result = installing.init(
-        project,
-        clients,
-        stealth=stealth,
-        dry_run=dry_run,
-        git_hooks=not no_git_hooks,
-        allow_tools=allow_tools,
+        project, clients, stealth=stealth, dry_run=dry_run, git_hooks=not no_git_hooks, allow_tools=allow_tools
     )
     if result.done and not dry_run:
         project.journal.note_change("set memsync up here", "uninstall")
     where = project.layout.place("stealth" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync remember "…"']
-    return Answer({"path": where, **as_json(result)}, render.installed(result, end))
+    return Answer({"path": where, **as_json(result)}, _format_installed(result, end))
 
 
 @command(cli)
@@ -142,9 +128,6 @@ def uninstall(
       memsync uninstall --agent codex --dry-run
       memsync uninstall --purge
     """
-    from memsync.clients import known
-    from memsync.setup import installing
-
     if purge and agents:
         raise UsageError("--purge is for all of it, and --agent for one client; give one of them")
     copies = _save_before_purge(project, copy, yes=yes) if purge and not dry_run else []
@@ -155,14 +138,11 @@ def uninstall(
         result = _purge(project, result, copies, dry_run=dry_run)
     elif result.done and not dry_run:
         project.journal.note_change("took memsync out of the agents' settings", "init")
-    return Answer(result, render.installed(result, []))
+    return Answer(result, _format_installed(result, []))
 
 
 def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> list[Copy]:
     """Show what goes, ask, and return the copies of it; nothing else is changed yet."""
-    from memsync.cli.words import is_dialogue
-    from memsync.setup.purging import list_doomed, save_copies
-
     if not yes:
         for one in list_doomed(project):
             click.echo(f"  {one.path} ({one.what})", err=True)
@@ -173,8 +153,6 @@ def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> list
 
 
 def _purge(project: Project, result: Installed, copies: list[Copy], *, dry_run: bool) -> Installed:
-    from memsync.setup import purging
-
     doomed = purging.list_doomed(project)
     if dry_run:
         done = [f"would remove {one.path} ({one.what})" for one in doomed]
@@ -187,47 +165,11 @@ def _purge(project: Project, result: Installed, copies: list[Copy], *, dry_run: 
     return replace(result, done=(*result.done, *done), notes=tuple(notes))
 
 
-@command(cli, is_quiet=True)
-def status(project: Project, /) -> Answer:
-    """Show the stores, what is pending, and which agents are connected.
-
-    \b
-    Example:
-      memsync status --json
-    """
-    import shutil
-
-    from memsync.agents import hooklog
-    from memsync.agents.notes import scope_of
-    from memsync.agents.serving import list_servers
-    from memsync.janitor.daily import read_report
-    from memsync.learn.candidates import Candidates
-    from memsync.setup import installing
-    from memsync.setup.adopting import explain_unclaimed
-    from memsync.setup.client_status import check_server, survey
-    from memsync.store.workflow import find_waiting
-
-    stores, clients = project.status(), survey(project)
-    value: dict[str, Any] = {
-        "root": str(project.layout.root) if project.layout.root else None,
-        "git": project.layout.git is not None,
-        "git_hooks": installing.read_hook_states(project),
-        "mode": project.settings.mode,
-        "stealth": project.settings.stealth,
-        "stores": stores,
-        "clients": clients,
-        "server": check_server(project, clients),
-        "command": shutil.which("memsync"),
-        "candidates": Candidates(project).count(),
-        "answering": list_servers(project.layout),
-        "last_hook": hooklog.last(project.layout, scope_of(project.layout, project.settings)),
-        "janitor": read_report(project),
-        "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
-        "ignored": list(project.loaded.warnings),
-        "flagged_skills": [f"{entry.skill.name}: {entry.flagged}" for entry in project.skills.list() if entry.flagged],
-        "unclaimed": [f"{path}: {what}" for path, what in explain_unclaimed(project)],
-    }
-    return Answer(value, render.status(value, stores))
+def _format_installed(result: Installed, end: Sequence[str]) -> str:
+    """Return what was done to connect or disconnect the clients, and what is next."""
+    head = ["nothing is written; this would be done:"] if result.dry_run and result.done else []
+    lines = [*head, *(result.done or ["nothing to do"]), *result.notes, *end]
+    return "\n".join([*lines, f"undo: {result.undo}"] if result.undo and result.done else lines)
 
 
 @command(cli, is_quiet=True)
@@ -247,9 +189,6 @@ def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
       memsync doctor --fix
       memsync doctor --adopt payments-c9c216243c2b2d23
     """
-    from memsync.setup.adopting import adopt_store
-    from memsync.setup.doctor import examine, fix_findings
-
     done = []
     if adopt:
         require_person(project, "take over a private store")
@@ -257,8 +196,19 @@ def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
         project = type(project)(project.layout._replace(), clock=project.clock, env=project.env)
     done += fix_findings(project) if fix else []
     found = examine(project)
-    text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])
+    text = "\n".join([*(f"fixed {line}" for line in done), _format_findings(found)])
     return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)
+
+
+def _format_findings(found: Sequence[Finding]) -> str:
+    """Return a line for each thing the doctor found."""
+    lines = [
+        f"{click.style(f.level, fg=_LEVELS[f.level])} {render.one_line(f.where)}: {render.one_line(f.what)}"
+        for f in found
+    ]
+    if any(finding.fixable for finding in found):
+        lines.append("`memsync doctor --fix` fixes what is safe")
+    return "\n".join(lines) or "all is well"
 
 
 @cli.command()
@@ -270,8 +220,6 @@ def demo(keep: bool) -> None:
     Example:
       memsync demo
     """
-    from memsync.setup.demo import tell
-
     for line in tell(keep=keep):
         if line.startswith("# "):
             click.echo(f"\n{click.style(line[2:], bold=True)}")
@@ -293,8 +241,6 @@ def completion(shell: str) -> None:
       memsync completion zsh > ~/.zfunc/_memsync    # with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc
       memsync completion fish > ~/.config/fish/completions/memsync.fish
     """
-    from click.shell_completion import get_completion_class
-
     from memsync.cli.app import cli
 
     kind = get_completion_class(shell)

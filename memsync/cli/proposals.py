@@ -12,13 +12,15 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command
-from memsync.cli.consent import require_person
 from memsync.cli.memory import memory, read_text
-from memsync.cli.options import model_option, yes_option
+from memsync.cli.options import model_option, require_person, yes_option
 from memsync.errors import MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
+from memsync.learn.extract import extract as take
+from memsync.learn.lessons import transcript_of
+from memsync.learn.scan import start
 from memsync.memories.project import Project
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import shown_type
@@ -110,8 +112,6 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
       memsync memory init --dry-run
       memsync memory init --no-import-claude-md --yes
     """
-    from memsync.learn.scan import start
-
     if yes and not dry_run:
         require_person(project, "approve memories")
     done = start(project, scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes)
@@ -141,9 +141,6 @@ def extract(project: Project, /, sources: tuple[Path, ...], session: str | None,
       memsync extract CLAUDE.md docs/decisions.md
       memsync extract --from-session 7970d88b-31d1-4d06-b145-c11df6b86bfc --dry-run
     """
-    from memsync.learn.extract import extract as take
-    from memsync.learn.lessons import transcript_of
-
     if not sources:
         sources = (transcript_of(project, session or project.journal.session_id),)
     elif session:

@@ -1,25 +1,30 @@
-"""`memsync review`: the queue of what a person should decide, by single keys, or one decision by options."""
+"""Going through what a person should decide, by single keys or by options: `memsync review`, `janitor review` and `dedup …`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command, wants_json
-from memsync.cli.consent import require_person
-from memsync.cli.keys import keys, mark_differences
-from memsync.cli.memory import read_text
+from memsync.cli.janitor import janitor
+from memsync.cli.memory import memory, read_text
+from memsync.cli.options import require_person
 from memsync.errors import MemsyncError, UsageError
 from memsync.format.scopes import mark_text
+from memsync.format.worddiff import compare
 from memsync.janitor import queue
+from memsync.janitor import review as reviewing
 from memsync.janitor.batches import describe, list_records, spell
+from memsync.janitor.likely import find_clusters
 from memsync.janitor.queue import Action, Card, Copy
+from memsync.janitor.review import Row
 from memsync.memories.project import Project
 from memsync.setup import corrected
+from memsync.store.state import DECISIONS
 
 _MORE: Final = {"j": "next", "k": "before", "u": "undo", "q": "quit"}
 _OF_COPIES: Final = {"h": "another first", "s": "later"}
@@ -139,7 +144,7 @@ class Round:
 
     def go(self) -> None:
         """Show card after card until all are decided or somebody stops."""
-        with keys() as key:
+        with terminal.keys() as key:
             while card := self._read_card():
                 self._show(card)
                 if (pressed := self._press(card, key)) in _END:
@@ -223,3 +228,168 @@ def _draft_merge(card: Card) -> str:
 
 def _strip_notes(text: str, card: Card) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip() if card.copies else text
+
+
+@command(janitor, "review")
+def review_copies(project: Project, /) -> Answer | None:
+    """Go through memories that may say the same, a key a cluster.
+
+    b keeps the first and drops the others, a keeps all and asks no more, m lets
+    you edit the text that is kept, h puts another one first, s leaves it for
+    later, u takes the last key back, q stops. "lost" is what only a dropped text
+    has. What is private may be dropped for a copy in the project, never the
+    other way round. Without a terminal the clusters are only listed. It is the
+    same as `memsync review --kind copies`.
+
+    \b
+    Examples:
+      memsync janitor review
+      memsync janitor review --json
+    """
+    if wants_json() or not sys.stdin.isatty():
+        clusters = find_clusters(project, track=lambda items, label: terminal.track(items, label, least=2_000))
+        known = list_records(project)
+        told = [describe(known, cluster) for cluster in clusters]
+        lines = [line for one in told for line in (*map(render.printable, spell(one)), "")]
+        return Answer({"count": len(told), "clusters": told}, "\n".join(lines) + _count_clusters(len(told)))
+    names = list_names(project, queue.COPIES)
+    click.echo(_count_clusters(len(names)))
+    Round(project, names).go()
+    return None
+
+
+def _count_clusters(number: int) -> str:
+    return f"{render.count(number, 'cluster')} may say the same" if number else "no likely copies"
+
+
+_STATUSES: Final = ("unreviewed", "confirmed", "reversed")
+_PRESSED: Final = ("y", "n", "s", "q", "\x04", "")  # and the two ends of input
+_KEYS: Final = "y: rightly rejected, n: bring it back, s: later, q: stop"
+
+
+@memory.group()
+def dedup() -> None:
+    """See, review and reverse what dedup decided."""
+
+
+@command(dedup)
+@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
+@click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
+def log(project: Project, /, limit: int, decision: str | None, status: str | None) -> Answer:
+    """Show the decisions, the latest first.
+
+    \b
+    Examples:
+      memsync dedup log
+      memsync dedup log --status unreviewed --json
+    """
+    found = reviewing.chosen(project, decision, status)[:limit]
+    text = "\n".join(line for row in found for line in _describe_row(project, row)) or "no decisions"
+    return Answer(reviewing.listed(project, found), text)
+
+
+def _describe_row(project: Project, row: Row) -> Iterator[str]:
+    said = row.decision
+    like = "" if said.similarity is None else f", similarity {said.similarity:.2f}"
+    why = f": {mark_text(said.reasoning, row.scope)}" if said.reasoning else ""
+    head = f"{reviewing.name(project, row)} {said.decision}, {said.review_status}{like}"
+    yield f"{click.style(head, bold=True)}{render.one_line(why)}"
+    words = ("rejected", "kept") if said.rejected is not None else ("new", "old")
+    yield f"    {words[0]}: {render.one_line(mark_text(row.rejected_text(), row.scope))}"
+    yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
+
+
+@command(dedup, "review")
+def review_dedup(project: Project, /) -> Answer | None:
+    """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
+
+    Rejections of the very same text are confirmed at once. Without a terminal
+    the rest is only listed; `memsync janitor run --task review` lets a model
+    review it, where llm.provider names one.
+
+    \b
+    Example:
+      memsync dedup review
+    """
+    copies = reviewing.confirm_copies(project)
+    waiting = [row for row in reviewing.rows(project) if row.is_waiting]
+    if wants_json() or not sys.stdin.isatty():
+        return _list_waiting(project, copies, waiting)
+    confirmed = f"{render.count(copies, 'copy')} confirmed"
+    click.echo(f"{confirmed}, {len(waiting)} to review" if waiting else confirmed)
+    with terminal.keys() as key:
+        for number, row in enumerate(waiting, 1):
+            if not _ask_about(project, row, f"{number}/{len(waiting)}", key):
+                break
+    return None
+
+
+def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
+    lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
+    lines += [line for row in waiting for line in _describe_row(project, row)]
+    if waiting:
+        lines.append("`memsync dedup confirm ID…` where that was right, `memsync dedup reverse ID` where not")
+    value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
+    return Answer(value, "\n".join(lines))
+
+
+def _ask_about(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool:
+    """Show one pair, take one key, and return whether to go on."""
+    said = row.decision
+    why = f": {said.reasoning}" if said.reasoning else ""
+    click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
+    for line in mark_differences(("rejected", row.rejected_text()), ("kept", row.kept_text())):
+        click.echo(line)
+    click.echo(f"{_KEYS} ", nl=False)
+    while (pressed := key().lower()) not in _PRESSED:
+        pass
+    click.echo(pressed if pressed.isalpha() else "q")
+    if pressed == "y":
+        reviewing.confirm(project, [row])
+    elif pressed == "n":
+        click.echo(_describe_reversal(project, reviewing.reverse(project, row)))
+    return pressed in ("y", "n", "s")
+
+
+def _describe_reversal(project: Project, result: reviewing.Reversed) -> str:
+    return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
+
+
+@command(dedup)
+@click.argument("refs", metavar="ID...", nargs=-1, required=True)
+def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
+    """Mark decisions as correct, by the number that `log` shows.
+
+    \b
+    Example:
+      memsync dedup confirm 12 13
+    """
+    found = [reviewing.find(project, ref) for ref in refs]
+    reviewing.confirm(project, found)
+    names = [reviewing.name(project, row) for row in found]
+    return Answer({"confirmed": names}, f"confirmed {', '.join(names)}")
+
+
+@command(dedup)
+@click.argument("ref", metavar="ID")
+def reverse(project: Project, /, ref: str) -> Answer:
+    """Bring back the text that decision ID rejected, unless a memory says the same again.
+
+    \b
+    Example:
+      memsync dedup reverse 12
+    """
+    result = reviewing.reverse(project, reviewing.find(project, ref))
+    return Answer(result, _describe_reversal(project, result))
+
+
+def mark_differences(one: tuple[str, str], two: tuple[str, str]) -> list[str]:
+    """Return both texts, each with its name before it, on a line each, with what only one of them has marked."""
+    pieces = compare(render.one_line(one[1]), render.one_line(two[1]))
+    width = max(len(one[0]), len(two[0])) + 2
+    lines = []
+    for (name, _), mark, colour in ((one, "-", "red"), (two, "+", "green")):
+        shown = (click.style(t, fg=colour, bold=True) if m == mark else t for m, t in pieces if m in (" ", mark))
+        lines.append(f"  {f'{name}:':{width}}{''.join(shown)}")
+    return lines

@@ -9,12 +9,13 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
-from memsync.cli.consent import require_person
+from memsync.cli.options import require_person
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.origin import templates
 from memsync.setup.installing import turn_stealth
 from memsync.setup.repository import rewrite_settings, set_value, unset_value
+from memsync.setup.stealth import move_to_root, plan_off
 from memsync.store import files, settings
 from memsync.store.settings import Settings
 from memsync.store.trust import is_harmless, what_leaves
@@ -150,8 +151,6 @@ def _turn_on(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any
 
 def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
     """Switch stealth off; what was not shared before enters the work tree only when told, and by name."""
-    from memsync.setup.stealth import move_to_root, plan_off
-
     project = move_to_root(project)
     plan, now = plan_off(project), project.clock()
     if ask and move is not False and plan.moves:

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.cli import render_skill as render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import read_text, split_tags
-from memsync.cli.options import all_scopes_option, choose_scopes, scope_option, target_options
+from memsync.cli.options import (
+    all_scopes_option,
+    choose_scopes,
+    model_option,
+    require_person,
+    scope_option,
+    target_options,
+    yes_option,
+)
+from memsync.cli.render import commit, count, diff_row, one_line, printable
+from memsync.cli.terminal import flow
 from memsync.errors import UsageError
 from memsync.format.scopes import name_scope
+from memsync.history.events import notes
+from memsync.history.skills import skill_events
+from memsync.learn.candidates import Candidates
+from memsync.learn.lessons import learn_skill
 from memsync.memories.project import Project
+from memsync.poison.guard import shown_label
 from memsync.records import Scope
-from memsync.skills.entries import SkillEntry, list_skill_entries
+from memsync.skills.bringing import bring_in
+from memsync.skills.entries import Checked, SkillEntry, list_skill_entries
+from memsync.skills.links import link as make
 from memsync.system.texts import read_utf8
 
+if TYPE_CHECKING:
+    from memsync.history.skills import SkillEvent
+    from memsync.learn.lessons import Learned
 
-@cli.group(homes=(("learn", "learn candidates approve reject"),))
+
+@cli.group()
 def skill() -> None:
     """Find, write, check and share skills.
 
@@ -45,9 +66,7 @@ def list_(project: Project, /, query: str | None, limit: int | None, scope: Scop
     """
     project.skills.refuse_off()
     found = project.skills.list(query, scope=scope, limit=limit)
-    return Answer(
-        list_skill_entries(found), render.entries(found, none="no skills yet" if not query else "no skill fits")
-    )
+    return Answer(list_skill_entries(found), format_skills(found, none="no skill fits" if query else "no skills yet"))
 
 
 @command(skill)
@@ -63,7 +82,7 @@ def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> 
     """
     project.skills.refuse_off()
     found = project.skills.search(query, scope=scope, limit=limit)
-    return Answer({"query": query, **list_skill_entries(found)}, render.entries(found, none="no skill fits"))
+    return Answer({"query": query, **list_skill_entries(found)}, format_skills(found, none="no skill fits"))
 
 
 @command(skill)
@@ -77,7 +96,7 @@ def show(project: Project, /, ref: str, scope: Scope | None) -> Answer:
       memsync skill show run-tests
     """
     entry = project.skills.get(ref, scope)
-    return Answer(entry, render.whole(entry))
+    return Answer(entry, _format_whole(entry))
 
 
 skill.add_command(show, "get")
@@ -104,7 +123,7 @@ def add(project: Project, /, name: str, instructions: str, tags: tuple[str, ...]
       echo "1. make release" | memsync skill add release -i - -d "How to release"
     """
     entry = project.skills.create(name, _read_source(instructions), tags=split_tags(tags), **rest)
-    return Answer({"status": "created", "skill": entry}, render.done("created", entry))
+    return Answer({"status": "created", "skill": entry}, _format_change("created", entry))
 
 
 def _read_source(source: str) -> str:
@@ -139,7 +158,7 @@ def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[
         tags=split_tags(tags) if tags else None,
         **rest,
     )
-    return Answer({"status": "updated", "skill": entry}, render.done("updated", entry))
+    return Answer({"status": "updated", "skill": entry}, _format_change("updated", entry))
 
 
 @command(skill)
@@ -155,7 +174,9 @@ def delete(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> A
     skills = project.skills
     chosen = [skills.get(ref, scope) for ref in refs]
     gone = [skills.delete(entry.name, entry.scope) for entry in chosen]
-    lines = [f"{render.done('deleted', entry)}; `memsync skill restore {entry.name}` brings it back" for entry in gone]
+    lines = [
+        f"{_format_change('deleted', entry)}; `memsync skill restore {entry.name}` brings it back" for entry in gone
+    ]
     return Answer({"deleted": [entry.as_dict(whole=False) for entry in gone]}, "\n".join(lines))
 
 
@@ -170,7 +191,7 @@ def restore(project: Project, /, name: str, scope: Scope | None) -> Answer:
       memsync skill restore run-tests
     """
     entry = project.skills.restore(name, scope)
-    return Answer({"status": "restored", "skill": entry}, render.done("restored", entry))
+    return Answer({"status": "restored", "skill": entry}, _format_change("restored", entry))
 
 
 @command(skill)
@@ -185,10 +206,9 @@ def apply(project: Project, /, ref: str, outcome: str | None, scope: Scope | Non
       memsync skill apply run-tests
       memsync skill apply run-tests --outcome success
     """
-    result = {"success": True, "failure": False}[outcome] if outcome else None
-    entry = project.skills.apply(ref, outcome=result, scope=scope)
-    text = render.noted(entry, outcome) if outcome else render.instructions(entry)
-    return Answer(entry, text)
+    entry = project.skills.apply(ref, outcome=outcome == "success" if outcome else None, scope=scope)
+    noted = f"noted a {outcome} of {one_line(entry.name)}; {entry.success_rate or 0:.0%} went well so far"
+    return Answer(entry, noted if outcome else _format_instructions(entry))
 
 
 @command(skill)
@@ -208,7 +228,7 @@ def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
     """
     found = project.skills.validate(refs, fix=fix)
     value = {"valid": all(one.is_valid for one in found), "skills": found}
-    return Answer(value, render.checked(found), 0 if value["valid"] else 1)
+    return Answer(value, _format_checked(found), 0 if value["valid"] else 1)
 
 
 @command(skill)
@@ -237,15 +257,12 @@ def export(project: Project, /, directory: Path | None, force: bool, scope: Scop
     """
     choose_scopes(scope, all_scopes=all_scopes)
     copied = project.skills.export(directory, scope=scope, all_scopes=all_scopes, force=force)
-    lines = [_tell_copy(entry, is_there=directory is None and entry.scope == "project") for entry in copied]
+    lines = []
+    for entry in copied:
+        folder, mark = entry.path.parent, "" if entry.scope == "project" else f" ({name_scope(entry.scope)})"
+        is_there = directory is None and not mark
+        lines.append(f"{folder} is there already, where clients look" if is_there else f"exported {folder}{mark}")
     return Answer({"exported": [entry.path.parent for entry in copied]}, "\n".join(lines) or "no skills to export")
-
-
-def _tell_copy(entry: SkillEntry, *, is_there: bool) -> str:
-    folder = entry.path.parent
-    if is_there:
-        return f"{folder} is there already, where clients look"
-    return f"exported {folder}" + ("" if entry.scope == "project" else f" ({name_scope(entry.scope)})")
 
 
 @command(skill)
@@ -262,10 +279,8 @@ def import_(project: Project, /, directory: Path, force: bool, scope: Scope | No
       memsync skill import ~/Downloads/run-tests
       memsync skill import ../other/.claude/skills --private
     """
-    from memsync.skills.bringing import bring_in
-
     done = bring_in(project, directory, scope=scope, force=force)
-    return Answer({"skills": done}, "\n".join(render.done(one.status, one.skill) for one in done))
+    return Answer({"skills": done}, "\n".join(_format_change(one.status, one.skill) for one in done))
 
 
 @command(skill)
@@ -279,12 +294,9 @@ def history_(project: Project, /, name: str) -> Answer:
     Example:
       memsync skill history run-tests
     """
-    from memsync.history.events import notes
-    from memsync.history.skills import skill_events
-
     found, remarks = skill_events(project, name), notes(project)
     value = {"name": name, "events": found, "notes": remarks}
-    return Answer(value, "\n".join([*map(render.event, found), *remarks]))
+    return Answer(value, "\n".join([*map(_format_event, found), *remarks]))
 
 
 @command(skill)
@@ -302,8 +314,6 @@ def link(project: Project, /, is_global: bool, copy: bool, remove: bool) -> Answ
       memsync skill link
       memsync skill link --remove
     """
-    from memsync.skills.links import link as make
-
     done = make(project.skills, "global" if is_global else "project", copy=copy, remove=remove)
     if done:
         project.journal.note_change(
@@ -323,4 +333,178 @@ def stats(project: Project, /) -> Answer:
       memsync skill stats
     """
     result = project.skills.stats()
-    return Answer(result, render.stats(result))
+    return Answer(result, _format_stats(result))
+
+
+@command(skill)
+@click.argument("name")
+@click.option("--from-session", "session", metavar="ID", help="Its session.  [default: the one this runs in]")
+@click.option(
+    "--transcript",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Its transcript: the .jsonl file that the client keeps.",
+)
+@model_option
+@yes_option
+def learn(
+    project: Project, /, name: str, session: str | None, transcript: Path | None, no_llm: bool, yes: bool
+) -> Answer:
+    """Draft the skill NAME from an agent's session.
+
+    Reads Claude Code, Codex and Gemini CLI. Takes the commands that worked, what had failed before them, the files that
+    were changed and what you corrected. With llm.provider set a model writes
+    it up. It waits in .gobby/local/candidates until you approve it.
+
+    \b
+    Examples:
+      memsync skill learn run-tests --transcript ~/.codex/sessions/2026/11/21/rollout-….jsonl
+      memsync skill learn release --from-session 7970d88b-31d1-4d06-b145-c11df6b86bfc
+    """
+    done = learn_skill(project, name, session=session, transcript=transcript, approve=yes, use_model=not no_llm)
+    return Answer(done, _format_lesson(done))
+
+
+@command(skill)
+def candidates(project: Project, /) -> Answer:
+    """Show the learned skills that wait for approval, as diffs.
+
+    \b
+    Example:
+      memsync skill candidates
+    """
+    waiting = Candidates(project)
+    found = {name: waiting.skill_diff(name) for name in waiting.skills()}
+    value = {"candidates": [{"name": n, "path": str(waiting.skill_path(n)), "diff": d} for n, d in found.items()]}
+    return Answer(value, "\n".join(map(_format_diff, found.values())) or "no skill waits for approval")
+
+
+@command(skill)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
+    """Take learned skills into the repository, and show what changes.
+
+    Over a skill of that name it is an update; `memsync skill restore NAME` undoes it.
+
+    \b
+    Example:
+      memsync skill approve run-tests
+    """
+    require_person(project, "approve skills")
+    waiting = Candidates(project)
+    diffs = [waiting.skill_diff(name) for name in names]
+    done = [waiting.approve_skill(name) for name in names]
+    text = "\n".join(f"{_format_diff(d)}\n{_format_change('approved', e)}" for d, e in zip(diffs, done, strict=True))
+    return Answer({"approved": done}, text)
+
+
+@command(skill)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+def reject(project: Project, /, names: tuple[str, ...]) -> Answer:
+    """Drop learned skills that wait for approval.
+
+    \b
+    Example:
+      memsync skill reject run-tests
+    """
+    waiting = Candidates(project)
+    for name in names:
+        waiting.reject_skill(name)
+    return Answer({"rejected": list(names)}, "\n".join(f"rejected {name}" for name in names))
+
+
+def format_skills(found: Sequence[SkillEntry], *, none: str) -> str:
+    """Return a line for each of *found*, or *none*."""
+    return "\n".join(map(_format_entry, found)) or none
+
+
+def _format_entry(entry: SkillEntry) -> str:
+    facts = [{"project": "", "stealth": "private", "global": "global"}[entry.scope]]
+    facts += [f"used {entry.use_count}×" if entry.use_count else ""]
+    facts += [f"{entry.success_rate:.0%} well" if entry.success_rate is not None else ""]
+    facts += ["has problems" if entry.problems else ""]
+    facts += [f"flagged: {why}; unread" if (why := entry.flagged) else ""]
+    said = ", ".join(filter(None, facts))
+    head = click.style(one_line(entry.name), fg="yellow")
+    return flow(head, one_line(entry.skill.description), f"({said})" if said else "")
+
+
+def _format_whole(entry: SkillEntry) -> str:
+    """Return everything about one skill."""
+    skill = entry.skill
+    rows = {
+        "name": entry.name,
+        "id": skill.id,
+        "description": skill.description,
+        "trigger": skill.trigger_pattern,
+        "tags": ", ".join(map(shown_label, skill.tags)),
+        "flagged": entry.flagged,
+        "scope": name_scope(entry.scope),
+        "file": str(entry.path),
+        "learned in": skill.source_session_id or "",
+        "used": count(entry.use_count, "time") if entry.use_count else "",
+        "went well": f"{entry.success_rate:.0%}" if entry.success_rate is not None else "",
+        "problem": "; ".join(f"line {p.number}: {p.why}" for p in entry.problems),
+    }
+    head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
+    return f"{head}\n\n{_format_instructions(entry)}"
+
+
+def _format_instructions(entry: SkillEntry) -> str:
+    """Return what to do, after a mark if it is flagged."""
+    mark = f"(flagged: {why}; unread)\n\n" if (why := entry.flagged) else ""
+    return mark + printable(entry.skill.instructions)
+
+
+def _format_change(what: str, entry: SkillEntry) -> str:
+    """Return what became of a skill."""
+    return f"{click.style(what, fg='green')} {_format_entry(entry)}"
+
+
+def _format_event(one: SkillEvent) -> str:
+    """Return what one commit did to a skill, in a line."""
+    noun = "line" if max(len(one.added), len(one.removed)) <= 1 else "lines"
+    return f"{commit(one.commit)}  +{len(one.added)} -{len(one.removed)} {noun}"
+
+
+def _format_checked(found: Sequence[Checked]) -> str:
+    """Return a line for each problem, and what is well."""
+    lines = []
+    for one in found:
+        lines += [f"{click.style('fixed', fg='green')} {one.path}"] if one.mended else []
+        lines += [f"{click.style('left', fg='yellow')} {one_line(f'{one.path}: {one.unfixed}')}"] if one.unfixed else []
+        for problem in one.problems:
+            level = click.style("note", fg="cyan") if problem.harmless else click.style("error", fg="red")
+            lines.append(f"{level} {one_line(f'{one.path}:{problem.number}: {problem.why}')}")
+    well = sum(one.is_valid for one in found)
+    verb = "is" if len(found) == 1 else "are"
+    lines.append(f"{well} of {count(len(found), 'skill')} {verb} valid" if found else "no skills yet")
+    if well < len(found) and not any(one.mended or one.unfixed for one in found):
+        lines.append("`memsync skill validate --fix` fixes what is safe")
+    return "\n".join(lines)
+
+
+def _format_stats(result: Mapping[str, Any]) -> str:
+    """Return the counts as a small report."""
+    scopes = ", ".join(f"{number} {name_scope(name)}" for name, number in result["by_scope"].items() if number)
+    where = f" ({scopes})" if scopes else ""
+    lines = [f"{count(result['total'], 'skill')}{where}, used {count(result['uses'], 'time')}"]
+    for one in result["most_used"]:
+        rate = f", {one['success_rate']:.0%} went well" if one["success_rate"] is not None else ""
+        lines.append(f"  {one['use_count']:5} {one_line(one['name'])}{rate}")
+    if result["with_problems"]:
+        lines.append(f"with problems: {one_line(', '.join(result['with_problems']))}; see `memsync skill validate`")
+    return "\n".join(lines)
+
+
+def _format_lesson(lesson: Learned) -> str:
+    """Return what was learned, and what to do with it."""
+    note = f"note: {one_line(lesson.note)}\n" if lesson.note else ""
+    if lesson.entry:
+        return note + _format_change("created", lesson.entry)
+    return f"{_format_diff(lesson.diff)}\n{note}candidate {lesson.path}\n{lesson.next}"
+
+
+def _format_diff(text: str) -> str:
+    """Return a unified diff in the usual colours."""
+    return "\n".join(map(diff_row, text.splitlines()))

@@ -10,8 +10,8 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, LazyGroup, command
-from memsync.cli.choosing import choose
-from memsync.cli.memory import choose_filters, memory
+from memsync.cli.choosing import choose, choose_filters
+from memsync.cli.memory import memory
 from memsync.cli.options import filter_options, yes_option
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.memories.filters import Filters

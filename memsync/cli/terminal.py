@@ -1,12 +1,15 @@
-"""What a terminal can do: its width, links. In a pipe nothing is cut, wrapped or linked."""
+"""What a terminal can do: its width, links, single keys. In a pipe nothing is cut, wrapped or linked."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -35,8 +38,6 @@ def width() -> int:
 
 
 def _measure() -> os.terminal_size:
-    import shutil  # it loads what packs archives
-
     return shutil.get_terminal_size((100, 24))
 
 
@@ -86,8 +87,6 @@ def edit_until(text: str, read: Callable[[str], T], extension: str = ".md") -> T
 
 
 def _keep(saved: str, extension: str, error: Exception) -> UsageError:
-    import tempfile
-
     handle, path = tempfile.mkstemp(prefix="memsync-edit-", suffix=extension)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(saved)
@@ -96,8 +95,6 @@ def _keep(saved: str, extension: str, error: Exception) -> UsageError:
 
 def _find_editor() -> str | None:
     """Return the command line of an editor, by its whole path: none is taken from the working directory."""
-    import shlex
-
     said = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if os.name == "nt":
         return said
@@ -150,3 +147,21 @@ def track(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
 def _bar(items: Sequence[T], label: str) -> Iterator[T]:
     with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
         yield from bar
+
+
+@contextmanager
+def keys() -> Iterator[Callable[[], str]]:
+    """Give out what takes one key without Enter; what is typed ahead counts."""
+    if sys.platform == "win32":
+        yield click.getchar
+        return
+    import termios
+    import tty
+
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+    try:
+        yield lambda: os.read(keyboard, 1).decode("ascii", "replace")
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)

@@ -12,7 +12,8 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
-from memsync.cli.memory import choose_filters, memory
+from memsync.cli.choosing import choose_filters
+from memsync.cli.memory import memory
 from memsync.cli.options import (
     ScopeName,
     all_scopes_option,

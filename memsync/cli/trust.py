@@ -10,7 +10,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command, wants_json
-from memsync.cli.consent import require_person
+from memsync.cli.options import require_person
 from memsync.errors import Remedy, UsageError, closest, suggest
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.cli import naming
-from memsync.cli.naming import find_refs
+from memsync.cli import choosing
+from memsync.cli.choosing import find_refs
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 
@@ -53,6 +53,6 @@ def test_where_several_or_none_hold_the_words_a_pipe_is_told_and_a_person_choose
     assert all(f"{id_} " in capsys.readouterr().err for id_ in ids[:1])
     with pytest.raises(MemsyncError, match="no memory holds all of 'tests Monday'"):
         find_refs(project, ("tests", "Monday"))
-    monkeypatch.setattr(naming, "is_dialogue", lambda: True)
+    monkeypatch.setattr(choosing, "is_dialogue", lambda: True)
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "2")
     assert find_refs(project, ("tests", "run")) == ids[1:]

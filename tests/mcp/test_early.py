@@ -37,7 +37,7 @@ SERVE = "import sys; from memsync.cli import main\ntry: main()\nfinally: print('
 FRESH = (sys.executable, "-c", SERVE)
 MODULES = (
     "memsync.mcp.server",
-    "memsync.cli.mcp",
+    "memsync.cli.servers",
     "memsync.memories.finder",
     "memsync.index.core",
     "memsync.index.static",

@@ -8,7 +8,7 @@ import pytest
 
 from memsync.agents.actions import Turn, run
 from memsync.agents.session import RecallSession
-from memsync.cli import render
+from memsync.cli.status import describe_janitor
 from memsync.janitor.daily import read_report, run_daily
 from memsync.janitor.undo import undo
 from memsync.store.workflow import Step, load
@@ -38,7 +38,7 @@ def test_it_proposes_and_changes_no_byte(project, put, repo):
     before = repo.memories.read_bytes()
     assert (run_daily(project)["merges"], run_daily(project)["reason"]) == (1, "it ran in the last 20 hours")
     assert repo.memories.read_bytes() == before
-    (line,) = render.janitor(read_report(project))
+    line = describe_janitor(read_report(project))
     assert "would have 1 merged" in line
     assert "`memsync janitor run`" in line
 

@@ -1,0 +1,181 @@
+"""`memsync mcp`, `serve` and `ui`: the processes that stay."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memsync.agents.injection import Reply
+from memsync.agents.resident import IDLE
+from memsync.cli import render
+from memsync.cli.app import LOG_FORMAT, cli
+from memsync.cli.options import all_scopes_option, choose_scopes
+from memsync.errors import NotInstalled, UsageError
+from memsync.memories.project import Project
+from memsync.store.places import locate
+from memsync.system.texts import count
+
+
+@cli.command()
+@click.option(
+    "--tools",
+    default="core",
+    help="Groups, with commas: core (default), memories, history, dedup, learning, tidy, skills; all.",
+)
+@click.option("--whole", is_flag=True, help="Answer with whole objects and their schemas, for programs.")
+def mcp(tools: str, whole: bool) -> None:
+    """Serve memories to an MCP client on standard input and output.
+
+    A client starts it by itself: `memsync init` says so in the settings of
+    Claude Code, Codex and Gemini CLI. It ends when the client hangs up.
+
+    Nine tools are offered, and answers are short, because a model pays for
+    every word of both.
+
+    \b
+    Examples:
+      claude mcp add memsync -- memsync mcp
+      memsync mcp --tools core,history
+    """
+    if find_spec("mcp") is None:
+        raise NotInstalled("the MCP server", "mcp")
+    if sys.stdin is not None and sys.stdin.isatty():
+        click.echo("memsync: waiting for an MCP client on standard input; Ctrl-C ends it", err=True)
+    from memsync.mcp.early import choose
+    from memsync.mcp.server import serve
+
+    serve(_choose_start(), choose(tools), whole=whole)
+
+
+def _choose_start() -> Path:
+    """Return where the project is: here, unless this is not a project and the client names one."""
+    layout = locate(Path())
+    named = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    is_project = layout.git or (layout.project and layout.project.directory.is_dir())
+    return layout.start if is_project or not os.path.isdir(named) else Path(named)
+
+
+@cli.command()
+@click.option(
+    "--idle",
+    type=click.FloatRange(0, min_open=True),
+    default=IDLE,
+    show_default=True,
+    metavar="SECONDS",
+    help="End after so long without a question.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def serve(idle: float, as_json: bool) -> None:
+    """Hold the project open, so that hooks and recalls are answered sooner.
+
+    Answers are the same, and nothing needs it. `memsync mcp` and `memsync ui`
+    answer hooks too while they run; this one also recall, search and show, where
+    the output is no terminal. There is one for a project. Ctrl-C or SIGTERM ends
+    it. With memory.resident in your own settings, a hook starts it.
+
+    \b
+    Examples:
+      memsync serve
+      memsync serve --idle 3600 --json
+      memsync config --global memory.resident on
+    """
+    from memsync.agents import serving
+    from memsync.cli import served
+
+    ear = _Ear(logging.WARNING)
+    logging.getLogger().addHandler(ear)
+    logging.captureWarnings(True)
+
+    def say(path: Path) -> None:
+        told = {"pid": os.getpid(), "path": str(path), "idle": idle}
+        click.echo(
+            render.to_json(told) if as_json else f"serving on {path}; Ctrl-C ends it, or {idle:g} seconds of rest"
+        )
+        sys.stdout.flush()
+        here.enter_context(redirect_stdout(nowhere))  # from now on commands of others are rendered, for no terminal
+        here.enter_context(redirect_stderr(nowhere))
+
+    def answer(project: Project, request: Mapping[str, Any]) -> Reply | None:
+        reply = served.answer(project, request)
+        return reply and ear.tell(reply)
+
+    env = {name: value for name, value in os.environ.items() if name not in served.SESSION}
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, ExitStack() as here:
+        serving.serve(Path(), idle=idle, say=say, commands=answer, env=env)
+
+
+class _Ear(logging.Handler):
+    """Keeps what was warned of, at most the last `MOST`, until a command that is answered has told it."""
+
+    MOST = 20
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.setFormatter(logging.Formatter(LOG_FORMAT))
+        self._heard: dict[str, None] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it, unless it is of an open project: such a command is not answered, and says that itself."""
+        if record.name == Project.__module__:
+            return
+        self._heard[self.format(record).rstrip("\n")] = None
+        while len(self._heard) > self.MOST:
+            del self._heard[next(iter(self._heard))]
+
+    def tell(self, reply: Reply) -> Reply:
+        """Return *reply* with what is to be told."""
+        told = list(self._heard)
+
+        def forget() -> None:
+            reply.used()
+            for text in told:
+                self._heard.pop(text, None)
+
+        return reply._replace(err="".join(f"{text}\n" for text in told), used=forget)
+
+
+@cli.command()
+@click.option("--port", type=click.IntRange(0, 65535), help="Listen there (0: anywhere). Default: this project's own.")
+@click.option("--no-open", is_flag=True, help="Only print the address.")
+@click.option(
+    "--export",
+    "report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one file for people without memsync instead, with what the repository shows.",
+)
+@click.option("--force", is_flag=True, help="With --export: replace the file, whosever it is.")
+@all_scopes_option
+@click.option("--against", default="", metavar="BRANCH", help="With --export: what the branch is compared with.")
+def ui(port: int | None, no_open: bool, report: Path | None, against: str, *, force: bool, all_scopes: bool) -> None:
+    """Show memories, skills and health in a browser, to see and change them.
+
+    Prints an address with a token that lets this machine's browser in, and
+    nobody else; it is another one after each start. Ctrl-C ends it.
+
+    \b
+    Examples:
+      memsync ui
+      memsync ui --no-open --port 8010
+      memsync ui --export report.html
+    """
+    if report is None and (against or force or all_scopes):
+        raise UsageError("--against, --force and --all-scopes are for --export")
+    if report is not None:
+        from memsync.web.export import write_report
+
+        with Project.open() as project:
+            scopes = choose_scopes(None, all_scopes=all_scopes)
+            number = write_report(project, report, against=against, scopes=scopes, force=force)
+        click.echo(f"{report}: {count(number, 'memory')}")
+        return
+    from memsync.web.serve import serve
+
+    serve(Path(), port=port, opens=not no_open, say=click.echo)
