@@ -11,7 +11,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
-from memsync.cli.choosing import choose_filters
+from memsync.cli.choosing import choose_filters, find_ref
 from memsync.cli.memory import memory
 from memsync.cli.options import filter_options, scope_option, stack
 from memsync.cli.words import TextCommand
@@ -64,8 +64,12 @@ class Form(NamedTuple):
         """
         if group is None or self.ids or self.template is not None:
             return self._spell_some(found, now) or ("" if self.ids else none)
-        heads = _sort_into(found, group)
-        return "\n\n".join(f"{click.style(h, bold=True)}\n{self._spell_some(e, now)}" for h, e in heads.items()) or none
+        heads: dict[str, list[Entry]] = {}
+        for entry in found:
+            for name in _name_groups(entry, group):
+                heads.setdefault(name, []).append(entry)
+        in_order = sorted(heads.items(), reverse=group == "day")
+        return "\n\n".join(f"{click.style(h, bold=True)}\n{self._spell_some(e, now)}" for h, e in in_order) or none
 
     def _spell_some(self, found: Iterable[Entry], now: datetime) -> str:
         if self.ids:
@@ -86,26 +90,15 @@ def _take_form(options: dict[str, Any]) -> Form:
     return Form(full, ids, template)
 
 
-def _sort_into(found: Iterable[Entry], group: str) -> Mapping[str, list[Entry]]:
-    heads: dict[str, list[Entry]] = {}
-    for entry in found:
-        for name in _name_groups(entry, group):
-            heads.setdefault(name, []).append(entry)
-    return dict(sorted(heads.items(), reverse=group == "day"))
-
-
 def _name_groups(entry: Entry, group: str) -> Sequence[str]:
     memory = entry.memory
     if group == "tag":
         return [shown_label(tag) for tag in memory.tags] or ["no tag"]
-    day = f"{memory.written_at:%Y-%m-%d}" if memory.written_at else "no date"
-    named = {
-        "type": shown_type(memory.memory_type),
-        "scope": name_scope(entry.scope),
-        "author": shown_label(memory.author or "nobody named"),
-        "day": day,
-    }
-    return [named[group]]
+    if group == "day":
+        return [f"{memory.written_at:%Y-%m-%d}" if memory.written_at else "no date"]
+    if group == "author":
+        return [shown_label(memory.author or "nobody named")]
+    return [shown_type(memory.memory_type) if group == "type" else name_scope(entry.scope)]
 
 
 def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
@@ -222,7 +215,10 @@ def _find(
     value = found.as_dict()
     if form == Form():
         text = _format_recall(found, project.clock(), explain=explain)
-        _note_shown(project, found if at is None else ())
+        if at is None and (session := project.journal.session_id):  # no hook gives its agent the same again
+            from memsync.agents.session import RecallSession
+
+            RecallSession(project, session).note_shown([entry.id for entry in found])
     else:
         text = form.spell(found, project.clock(), none="no memory fits")
     if known is not None:
@@ -233,12 +229,8 @@ def _find(
     return Answer(value, text)
 
 
-def _note_shown(project: Project, found: Iterable[Entry]) -> None:
-    """Note that the agent session in whose shell this runs has read *found*, so that no hook gives it again."""
-    if session := project.journal.session_id:
-        from memsync.agents.session import RecallSession
-
-        RecallSession(project, session).note_shown([entry.id for entry in found])
+def _order_time(moment: datetime | None) -> float:
+    return -moment.timestamp() if moment else 0.0
 
 
 _SORTS: Final[Mapping[str, Order]] = {
@@ -246,10 +238,6 @@ _SORTS: Final[Mapping[str, Order]] = {
     "created": lambda entry: _order_time(entry.memory.created_at),
     "used": lambda entry: -entry.access_count,
 }
-
-
-def _order_time(moment: datetime | None) -> float:
-    return -moment.timestamp() if moment else 0.0
 
 
 @command(memory)
@@ -300,8 +288,6 @@ def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: s
       memsync show mm-a1b
       memsync show upload limit
     """
-    from memsync.cli.choosing import find_ref
-
     project.be_brief()
     project = _open_at(project, at)
     entry = (project.get if at else project.show)(find_ref(project, words, scope), scope)

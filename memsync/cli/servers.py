@@ -13,9 +13,10 @@ from typing import Any
 
 import click
 
+from memsync.agents import serving
 from memsync.agents.injection import Reply
 from memsync.agents.resident import IDLE
-from memsync.cli import render
+from memsync.cli import render, served
 from memsync.cli.app import LOG_FORMAT, cli
 from memsync.cli.options import all_scopes_option, choose_scopes
 from memsync.errors import NotInstalled, UsageError
@@ -52,15 +53,11 @@ def mcp(tools: str, whole: bool) -> None:
     from memsync.mcp.early import choose
     from memsync.mcp.server import serve
 
-    serve(_choose_start(), choose(tools), whole=whole)
-
-
-def _choose_start() -> Path:
-    """Return where the project is: here, unless this is not a project and the client names one."""
     layout = locate(Path())
-    named = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    named = os.environ.get("CLAUDE_PROJECT_DIR", "")  # what counts where this is not a project
     is_project = layout.git or (layout.project and layout.project.directory.is_dir())
-    return layout.start if is_project or not os.path.isdir(named) else Path(named)
+    start = layout.start if is_project or not os.path.isdir(named) else Path(named)
+    serve(start, choose(tools), whole=whole)
 
 
 @cli.command()
@@ -87,18 +84,14 @@ def serve(idle: float, as_json: bool) -> None:
       memsync serve --idle 3600 --json
       memsync config --global memory.resident on
     """
-    from memsync.agents import serving
-    from memsync.cli import served
-
     ear = _Ear(logging.WARNING)
     logging.getLogger().addHandler(ear)
     logging.captureWarnings(True)
 
     def say(path: Path) -> None:
-        told = {"pid": os.getpid(), "path": str(path), "idle": idle}
-        click.echo(
-            render.to_json(told) if as_json else f"serving on {path}; Ctrl-C ends it, or {idle:g} seconds of rest"
-        )
+        text = f"serving on {path}; Ctrl-C ends it, or {idle:g} seconds of rest"
+        value = {"pid": os.getpid(), "path": str(path), "idle": idle}
+        click.echo(render.to_json(value) if as_json else text)
         sys.stdout.flush()
         here.enter_context(redirect_stdout(nowhere))  # from now on commands of others are rendered, for no terminal
         here.enter_context(redirect_stderr(nowhere))

@@ -13,10 +13,12 @@ from memsync.memories import anchors, citations
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory
-from memsync.web import spell
-from memsync.web.desk import Given, Page
+from memsync.web import pages
+from memsync.web.desk import Given, Page, Routes
 from memsync.web.memories import link_to
 from memsync.web.shelf import Shelf
+
+routes = Routes()
 
 _PLACES: Final = 200  # of a folder
 _NODES: Final = 40  # of the graph
@@ -39,7 +41,7 @@ class Place:
     @property
     def url(self) -> str:
         """What is in the folder, or the memories about the file."""
-        return spell.address("/map", {"in": self.path}) if self.is_folder else spell.address("/", {"file": self.path})
+        return pages.address("/map", {"in": self.path}) if self.is_folder else pages.address("/", {"file": self.path})
 
 
 class Node(NamedTuple):
@@ -59,6 +61,7 @@ class Edge(NamedTuple):
     other: Node
 
 
+@routes.reads("/map", Shelf)
 def show(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the map of a folder of the repository, the top without a name, and the graph of all memories."""
     folder = given.get("in").strip("/")
@@ -76,7 +79,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     edges = draw([(ends[one], how, ends[other]) for one, how, other in links])
     view = {
         "folder": folder,
-        "above": [(name, spell.address("/map", {"in": path})) for name, path in _list_above(folder)],
+        "above": [(name, pages.address("/map", {"in": path})) for name, path in _list_above(folder)],
         "places": places[:_PLACES],
         "left": len(places[_PLACES:]),
         "bare": sum(not memory.anchors for memory in live),
@@ -84,7 +87,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
         "nodes": list({node.entry.id: node for edge in edges for node in (edge.one, edge.other)}.values()),
         "edges": edges,
         "size": (_WIDTH, _HEIGHT),
-        "command": spell.command("memory", "list"),
+        "command": pages.command("memory", "list"),
     }
     return Page("map.html", view)
 

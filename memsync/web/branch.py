@@ -1,9 +1,8 @@
-"""The page *Branch*: what the work tree teaches that another branch does not, staged or taken back."""
+"""The pages *Branch*, what the work tree teaches that another branch does not, staged or taken back, and *Timeline*, what became of the memories in git."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -11,10 +10,10 @@ from typing import Any, Final, NamedTuple
 from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.format.linediff import diff_lines
 from memsync.git import history, stage
-from memsync.history import events
+from memsync.history import events, timeline
 from memsync.history.diff import Difference, SkillChange, difference
 from memsync.history.events import Event
-from memsync.history.lines import Files, files_of
+from memsync.history.lines import files_of
 from memsync.janitor import queue
 from memsync.memories import sync
 from memsync.memories.project import Project
@@ -22,14 +21,21 @@ from memsync.memories.results import Entry
 from memsync.records import shown_id
 from memsync.store.checkout import Checkout
 from memsync.system.texts import one_line
-from memsync.web import spell
-from memsync.web.desk import Done, Given, Page, Undo
+from memsync.web import pages
+from memsync.web.desk import Done, Given, Page, Routes, Undo
 from memsync.web.memories import link_to, version_of
+from memsync.web.review import link_to_card
 from memsync.web.shelf import tell_problem
+
+routes = Routes()
 
 _ROWS: Final = 200
 _LINES: Final = 2_000  # of a skill
 _BRANCHES: Final = 100
+_COMMITS: Final = 25
+_SLICE: Final = 0.25  # seconds of reading for one page, which takes up the next one as it is scrolled to
+_FURTHEST: Final = 10_000_000
+_EVENTS: Final = 400  # events of a page: a commit may bring thousands
 _USUAL: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 _UNKNOWN: Final = "not in git yet"
 _WAITING: Final = "not staged"
@@ -50,17 +56,15 @@ def find_base(project: Project, name: str = "") -> Against:
     """
     files = files_of(project)
     head = history.head(files.root)
-    if not name:
-        name = next((one for one in _USUAL if _is_commit(files, one)), "HEAD")
+    for usual in () if name else _USUAL:
+        with suppress(NoHistory):
+            history.resolve(files.root, usual)
+            name = usual
+            break
+    name = name or "HEAD"
     if not head:
         return Against(name, "")
     return Against(name, history.merge_base(files.root, history.resolve(files.root, name).id, head))
-
-
-def _is_commit(files: Files, name: str) -> bool:
-    with suppress(NoHistory):
-        return bool(history.resolve(files.root, name))
-    return False
 
 
 def compare(project: Project, against: Against) -> Difference:
@@ -77,34 +81,32 @@ class Card(NamedTuple):
     version: str
 
 
+@routes.reads("/branch")
 def show(project: Project, given: Given) -> Page:
     """Return what the work tree teaches compared with another branch."""
-    view: dict[str, Any] = {"error": "", "found": None, "cards": [], "skills": [], "kept": _list_kept(project)}
-    view |= {"against": Against(given.get("with"), ""), "branches": [], "command": "", "rows": list_rows}
-    view |= {
-        "state": "",
-        "can_stage": False,
-        "version": "",
-        "is_torn": _is_torn(project),
-        "problem": tell_problem(project.stores.get("project")),
-    }
+    kept = _list_kept(project)  # after a look at the files
+    store = project.stores.get("project")
+    problem = tell_problem(store)
+    is_torn = store is not None and any(one.is_conflict for one in store.problems())  # git left the file in conflict
+    view: dict[str, Any] = {"kept": kept, "is_torn": is_torn, "problem": problem}
     try:
         against = find_base(project, given.get("with"))
         found = compare(project, against)
         view |= {
+            "rows": list_rows,
             "against": against,
             "branches": history.list_branches(files_of(project).root, _BRANCHES),
             "found": found,
             "cards": [make_card(project, event) for event in found.memories[:_ROWS]],
             "skills": found.skills[:_ROWS],
-            "command": spell.command("memory", "diff", *spell.content(against.base[:10] or "HEAD")),
+            "command": pages.command("memory", "diff", text=against.base[:10] or "HEAD"),
             "state": (state := _describe_stage(project)),
-            "can_stage": (can_stage := state in (_UNKNOWN, _WAITING) and not view["problem"]),
+            "can_stage": (can_stage := state in (_UNKNOWN, _WAITING) and not problem),
             "version": _version(found) if can_stage else "",
         }
     except MemsyncError as error:
-        view["error"] = str(error)
-        return Page("branch.html", view, 404 if given.get("with") and isinstance(error, NoHistory) else 200)
+        view |= {"found": None, "against": Against(given.get("with"), ""), "branches": []}
+        return Page("branch.html", view, error, 404 if given.get("with") and isinstance(error, NoHistory) else 200)
     return Page("branch.html", view)
 
 
@@ -127,16 +129,7 @@ def _list_kept(project: Project) -> list[tuple[Entry, str]]:
     project.stores.refresh()
     kept = [(s, m) for s, store in project.stores.items() for m in store.memories().values() if m.conflict_of]
     found = [project.mark(project.entry(scope, memory)) for scope, memory in kept if not memory.archived_at]
-    names = [queue.name_card("conflict", entry) for entry in found]
-    return [
-        (e, spell.address("/review", {"at": name, "kind": "conflict"})) for e, name in zip(found, names, strict=True)
-    ]
-
-
-def _is_torn(project: Project) -> bool:
-    """Tell whether git left the memory file in conflict."""
-    store = project.stores.get("project")
-    return store is not None and any(problem.is_conflict for problem in store.problems())
+    return [(one, link_to_card(queue.name_card("conflict", one), "conflict")) for one in found]
 
 
 def _describe_stage(project: Project) -> str:
@@ -161,6 +154,7 @@ def _version(found: Difference) -> str:
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@routes.writes("/branch/stage")
 def stage_all(project: Project, given: Given) -> Done:
     """Put the memories that were on the screen into git's index, for the next commit."""
     checkout, store = _checkout(project), project.store("project")
@@ -173,9 +167,10 @@ def stage_all(project: Project, given: Given) -> Done:
     if left := stage.stage(checkout, store, project.vetting.allowed):
         raise MemsyncError(f"the memories are not staged: {left.why}")
     undo = Undo("/branch/unstage", {"with": given.get("with")}) if before[0] in " ?" else None
-    return Done("the memories are staged", _link(given), [spell.command("sync", "--export")], undo)
+    return Done("the memories are staged", _link(given), [pages.command("sync", "--export")], undo)
 
 
+@routes.writes("/branch/unstage")
 def unstage(project: Project, given: Given) -> Done:
     """Take the memories out of git's index again; the files stay as they are."""
     checkout, store = _checkout(project), project.store("project")
@@ -184,14 +179,16 @@ def unstage(project: Project, given: Given) -> Done:
     return Done("the memories are not staged any more", _link(given), [shlex.join(["git", "reset", "--", *paths])])
 
 
+@routes.writes("/branch/resolve")
 def resolve(project: Project, given: Given) -> Done:
     """Write the memory file clean that git left in conflict, and stage it: both texts of a conflict are kept."""
     done = sync.sync(project, take_in=False)
     if done.held:
         raise MemsyncError(f"the memory file was not resolved: {done.held}")
-    return Done("the memory file is whole again, and staged", _link(given), [spell.command("sync", "--export")])
+    return Done("the memory file is whole again, and staged", _link(given), [pages.command("sync", "--export")])
 
 
+@routes.writes("/branch/take-back")
 def take_back(project: Project, given: Given) -> Done:
     """Let one memory be again as it was where the branches parted; the file changes, and what is committed stays."""
     id_, base = given.raw("id"), given.get("base")
@@ -199,21 +196,42 @@ def take_back(project: Project, given: Given) -> Done:
     memory = project.store("project").get_sent(id_)
     if (version_of(memory) if memory else "") != given.get("was"):
         raise Changed(shown_id(id_))
-    restore: Callable[[str], Undo] = lambda was: Undo(  # noqa: E731
-        "/memory/restore", {"id": id_, "scope": "project", "was": was}
-    )
+    undo = {"id": id_, "scope": "project"}
     if given.get("kind") == "added":
         assert memory
         project.forget(memory.id, "project", was=memory)
-        words: Sequence[str] = ("memory", "forget", *spell.content(id_))
-        return Done(f"forgot {shown_id(id_)}", _link(given), [spell.command(*words)], restore(""))
+        command = pages.command("memory", "forget", text=id_)
+        return Done(f"forgot {shown_id(id_)}", _link(given), [command], Undo("/memory/restore", {**undo, "was": ""}))
     result = events.restore(project, id_, base)
-    words = ("memory", "restore", "--at", base[:10], *spell.content(id_))
-    said = f"{shown_id(id_)}: {result.reason}"
-    undo = restore(version_of(result.entry.memory))
-    return Done(said, _link(given), [spell.command(*words)], undo if memory else None)
+    command = pages.command("memory", "restore", text=id_, at=base[:10])
+    back = Undo("/memory/restore", {**undo, "was": version_of(result.entry.memory)}) if memory else None
+    return Done(f"{shown_id(id_)}: {result.reason}", _link(given), [command], back)
 
 
 def _link(given: Given) -> str:
     name = one_line(given.get("with"), 200)
-    return spell.address("/branch", {"with": name}) if name else "/branch"
+    return pages.address("/branch", {"with": name}) if name else "/branch"
+
+
+@routes.reads("/timeline")
+def show_timeline(project: Project, given: Given) -> Page:
+    """Return what some commits did to the memories; the first page begins with what is not committed yet."""
+    tip, skip = given.get("tip"), given.number("skip", 0, most=_FURTHEST)
+    try:
+        found = timeline.read_stretch(project, tip, skip=skip, most=_COMMITS, seconds=_SLICE)
+        view = {
+            "command": pages.command("log"),
+            "found": found,
+            "rows": [make_card(project, event) for event in found.events[:_EVENTS]],
+            "notes": events.notes(project),
+            "older": "" if found.is_last else _link_stretch(found.tip, skip + found.commits),
+            "newer": _link_stretch(found.tip, max(skip - _COMMITS, 0)) if skip else "",
+            "churn": [(by, list(timeline.count_churn(found.events, by).items())[:30]) for by in ("type", "file")],
+        }
+    except MemsyncError as error:
+        return Page("timeline.html", {"found": None, "notes": []}, str(error))
+    return Page("timeline.html", view)
+
+
+def _link_stretch(tip: str, skip: int) -> str:
+    return pages.address("/timeline", {"tip": tip, "skip": str(skip)}) if skip else "/timeline"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from memsync.errors import Changed, MemsyncError, UsageError
@@ -10,10 +10,12 @@ from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, clean_importance, clean_tags, shown_id
-from memsync.web import spell, undo
-from memsync.web.desk import Done, Given, Page
+from memsync.web import pages, undo
+from memsync.web.desk import Done, Given, Page, Routes
 from memsync.web.edits import read_importance
 from memsync.web.memories import Row, version_of
+
+routes = Routes()
 
 
 class Action(NamedTuple):
@@ -22,7 +24,7 @@ class Action(NamedTuple):
     name: str
     plan: Callable[[Entry, str], str]
     do: Callable[[Project, Entry, str], object]
-    words: Callable[[Entry, str], Sequence[str]]
+    spell: Callable[[Entry, str], str]
     takes: str = ""
 
 
@@ -37,7 +39,7 @@ def _without_tag(entry: Entry, tag: str) -> list[str]:
 
 def _retag(
     tags: Callable[[Entry, str], list[str]],
-) -> tuple[Callable[[Entry, str], str], Callable[[Project, Entry, str], object], Callable[[Entry, str], Sequence[str]]]:
+) -> tuple[Callable[[Entry, str], str], Callable[[Project, Entry, str], object], Callable[[Entry, str], str]]:
     def plan(entry: Entry, value: str) -> str:
         new = tags(entry, value)
         return f"tags: {', '.join(new) or 'none'}" if new != list(entry.memory.tags) else ""
@@ -45,10 +47,10 @@ def _retag(
     def do(project: Project, entry: Entry, value: str) -> object:
         return project.update(entry.id, tags=tags(entry, value), scope=entry.scope, was=entry.memory)
 
-    def words(entry: Entry, value: str) -> Sequence[str]:
-        return ["memory", "update", "--tags", ",".join(tags(entry, value)), *spell.content(entry.id)]
+    def spell(entry: Entry, value: str) -> str:
+        return pages.command("memory", "update", text=entry.id, tags=",".join(tags(entry, value)))
 
-    return plan, do, words
+    return plan, do, spell
 
 
 def _plan_importance(entry: Entry, value: str) -> str:
@@ -65,26 +67,26 @@ ACTIONS: Final[Mapping[str, Action]] = {
         lambda project, entry, value: project.update(
             entry.id, importance=read_importance(value), scope=entry.scope, was=entry.memory
         ),
-        lambda entry, value: ["memory", "update", "--importance", value, *spell.content(entry.id)],
+        lambda entry, value: pages.command("memory", "update", text=entry.id, importance=value),
         "number",
     ),
     "share": Action(
         "Share",
         lambda entry, _: "into the project, where it can be committed" if entry.scope != "project" else "",
         lambda project, entry, _: sharing.bring(project, [entry]),
-        lambda entry, _: ["memory", "share", *spell.content(entry.id)],
+        lambda entry, _: pages.command("memory", "share", text=entry.id),
     ),
     "unshare": Action(
         "Make private",
         lambda entry, _: "out of the work tree" if entry.scope != "stealth" else "",
         lambda project, entry, _: sharing.move(project, [entry], "stealth"),
-        lambda entry, _: ["memory", "unshare", *spell.content(entry.id)],
+        lambda entry, _: pages.command("memory", "unshare", text=entry.id),
     ),
     "forget": Action(
         "Forget",
         lambda *_: "removed; `memsync memory restore` brings it back",
         lambda project, entry, _: project.forget(entry.id, entry.scope, was=entry.memory),
-        lambda entry, _: ["memory", "forget", *spell.content(entry.id)],
+        lambda entry, _: pages.command("memory", "forget", text=entry.id),
     ),
 }
 
@@ -97,19 +99,19 @@ class Step(NamedTuple):
     command: str
 
 
+@routes.writes("/bulk")
 def preview(project: Project, given: Given) -> Page:
     """Return what the chosen change would do to each chosen memory; nothing is written."""
     action, value = _read_action(given)
     chosen = _read_picks(project, given)
     steps = [
-        Step(Row(entry), what, spell.command(*action.words(entry, value)))
-        for entry in chosen
-        if (what := action.plan(entry, value))
+        Step(Row(entry), what, action.spell(entry, value)) for entry in chosen if (what := action.plan(entry, value))
     ]
     same = len(chosen) - len(steps)
     return Page("bulk.html", {"action": action, "do": given.get("do"), "value": value, "steps": steps, "same": same})
 
 
+@routes.writes("/bulk/do")
 def apply(project: Project, given: Given) -> Done:
     """Do what was previewed. What cannot be done is told, and the rest is done."""
     action, value = _read_action(given)
@@ -120,7 +122,7 @@ def apply(project: Project, given: Given) -> Done:
             action.do(project, entry, value)
         except MemsyncError as error:
             refused.append(f"{shown_id(entry.id)}: {error}")
-    commands = [spell.command(*action.words(entry, value)) for entry in chosen]
+    commands = [action.spell(entry, value) for entry in chosen]
     said = f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done"
     is_any = len(refused) < len(chosen)
     return Done(said, "/", commands, undo.offer(project) if is_any else None, also=refused)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import anyio.to_thread
@@ -19,20 +20,24 @@ from memsync.agents.live import Live
 from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, SkillNotFound, StoreError
 from memsync.memories.project import Project
 from memsync.records import utc_now
+from memsync.store.places import Layout
+from memsync.store.watch import Watcher
 from memsync.system import processes
 from memsync.system.texts import one_line
 from memsync.web import pages
-from memsync.web.changes import Changes
-from memsync.web.keys import Keys
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData, QueryParams
     from starlette.requests import Request
 
+    from memsync.web.serve import Keys
+
 log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., "Page | Done"])
 
 _FIELDS: Final = 20_000  # of one form
 _KEPT: Final = 50  # notices of what was done
+_PATIENCE: Final = 20.0  # seconds without a word, after which one shows whether somebody still listens
 
 # Address, name and key of each page in the head.
 TABS: Final[Sequence[tuple[str, str, str]]] = (
@@ -85,11 +90,12 @@ def plain_lines(text: str) -> str:
 
 
 class Page(NamedTuple):
-    """A template and what it shows."""
+    """A template and what it shows, with what went wrong; the status is that of the error unless it is given."""
 
     template: str
     view: Mapping[str, Any]
-    status: int = 200
+    error: Exception | str = ""
+    status: int = 0
 
 
 class Undo(NamedTuple):
@@ -109,44 +115,65 @@ class Done(NamedTuple):
     also: Sequence[str] = ()  # what else to know
 
 
-Reader = Callable[[Project, Given], Page]
-Writer = Callable[[Project, Given], "Done | Page"]
+class Address(NamedTuple):
+    """A page or a form: where it is, and the function over what it *needs* of the desk, the project and what is given."""
+
+    method: str
+    path: str
+    function: Callable[..., Page | Done]
+    needs: Sequence[type]
+
+
+class Routes(list[Address]):
+    """The pages and the forms of one module."""
+
+    def reads(self, path: str, *needs: type) -> Callable[[F], F]:
+        """Make a function the page at *path*: what it returns is shown."""
+        return self._add("GET", path, needs)
+
+    def writes(self, path: str, *needs: type) -> Callable[[F], F]:
+        """Make a function the form at *path*: what it did is told on the next page; a page is shown as it is."""
+        return self._add("POST", path, needs)
+
+    def _add(self, method: str, path: str, needs: Sequence[type]) -> Callable[[F], F]:
+        def add(function: F) -> F:
+            self.append(Address(method, path, function, needs))
+            return function
+
+        return add
 
 
 class Desk:
     """Where requests line up for the project, without holding up the event loop."""
 
-    def __init__(self, live: Live, keys: Keys, changes: Changes) -> None:
+    def __init__(self, live: Live, keys: Keys, changes: Changes, parts: Iterable[object]) -> None:
         self._live = live
         self.keys = keys
         self.changes = changes
+        self._parts = {type(part): part for part in parts}
         self._turn = anyio.CapacityLimiter(1)
         self._notices: dict[str, Done] = {}
         self._numbers = itertools.count(1)
 
-    def reads(self, path: str, reader: Reader) -> Route:
-        """Return the route that shows what *reader* returns."""
+    def route(self, address: Address) -> Route:
+        """Return the route to *address*."""
+        parts = [self._parts[need] for need in address.needs]
 
         async def answer(request: Request) -> Response:
-            given = Given(request.query_params)
-            return await self._answer(request, lambda project: reader(project, given))
+            given = await self._read_form(request) if address.method == "POST" else Given(request.query_params)
+            return await self._answer(request, lambda project: address.function(*parts, project, given))
 
-        return Route(path, answer, methods=["GET"])
+        return Route(address.path, answer, methods=[address.method])
 
-    def writes(self, path: str, writer: Writer) -> Route:
-        """Return the route of a form: what it did is told on the next page; a page is shown as it is."""
-
-        async def answer(request: Request) -> Response:
-            try:
-                async with request.form(max_files=0, max_fields=_FIELDS) as form:
-                    given = Given(form)
-            except ClientDisconnect:
-                return Response(status_code=400)  # the page was closed while it sent; nobody reads this
-            if given.get("form") != self.keys.form:
-                raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
-            return await self._answer(request, lambda project: writer(project, given))
-
-        return Route(path, answer, methods=["POST"])
+    async def _read_form(self, request: Request) -> Given:
+        try:
+            async with request.form(max_files=0, max_fields=_FIELDS) as form:
+                given = Given(form)
+        except ClientDisconnect:
+            raise HTTPException(400) from None  # the page was closed while it sent; nobody reads this
+        if given.get("form") != self.keys.form:
+            raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
+        return given
 
     async def _answer(self, request: Request, work: Callable[[Project], Page | Done]) -> Response:
         def respond(project: Project) -> Response:
@@ -166,7 +193,7 @@ class Desk:
         except Exception as error:  # the boundary: a page says it, and the terminal shows where
             log.exception("%s", request.url.path)
             said = f"unexpected {type(error).__name__}: {error}; the terminal of `memsync ui` shows more"
-            return self._render(request, None, Page("failure.html", {"said": said, "typed": "", "again": ""}, 500))
+            return self._render(request, None, fail(said, status=500))
 
     def _redirect(self, done: Done) -> Response:
         number = str(next(self._numbers))
@@ -189,17 +216,16 @@ class Desk:
             "now": project.clock() if project else utc_now(),
         }
         # A page that is read again by itself shows what became of it: to a browser an error is nothing to show.
-        status = 200 if page.status == 404 and request.headers.get("hx-request") else page.status
-        text = pages.render(page.template, frame=frame, **page.view)
+        status = page.status or _status_of(page.error)
+        status = 200 if status == 404 and request.headers.get("hx-request") else status
+        text = pages.render(page.template, frame=frame, error=str(page.error), **page.view)
         return HTMLResponse(text.encode("utf-8", "replace"), status)  # JSON can spell half a character
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """Answer where there is no such page, or where a form is refused."""
         assert isinstance(error, HTTPException)
         said = f"there is no page {one_line(request.url.path, 100)}" if error.status_code == 404 else str(error.detail)
-        return self._render(
-            request, None, Page("failure.html", {"said": said, "typed": "", "again": ""}, error.status_code)
-        )
+        return self._render(request, None, fail(said, status=error.status_code))
 
 
 def _find_self(request: Request) -> str:
@@ -210,15 +236,69 @@ def _find_self(request: Request) -> str:
     return f"{request.url.path}?{urlencode(said)}" if said else request.url.path
 
 
-def fail(error: MemsyncError | OSError, typed: str = "", again: str = "") -> Page:
+def fail(error: Exception | str, typed: str = "", again: str = "", status: int = 0) -> Page:
     """Return the page that tells of *error*, with what was *typed* for it, and the address of what to read *again*."""
-    return Page("failure.html", {"said": str(error), "typed": typed, "again": again}, status_of(error))
+    return Page("failure.html", {"typed": typed, "again": again}, error, status)
 
 
-def status_of(error: MemsyncError | OSError) -> int:
-    """Return the status of HTTP for *error*."""
+def _status_of(error: Exception | str) -> int:
+    if isinstance(error, str):
+        return 200
     if isinstance(error, MemoryNotFound | AmbiguousId | SkillNotFound):
         return 404
     if isinstance(error, Changed):
         return 409
     return 500 if isinstance(error, OSError | StoreError) else 422
+
+
+class Changes:
+    """Counts the changes of what the pages show, for whoever waits for the next one in the event loop."""
+
+    def __init__(self) -> None:
+        self.count = 1
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._next = asyncio.Event()
+        self._is_over = False
+
+    def add(self) -> None:
+        """Count one change; from any thread."""
+        self.count += 1
+        self._wake()
+
+    def end(self) -> None:
+        """Let everybody who listens go; from any thread."""
+        self._is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ring)
+
+    def _ring(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def listen(self) -> AsyncIterator[str]:
+        """Yield events for a browser: the count now, and each time it grows."""
+        self._loop = asyncio.get_running_loop()
+        told = 0
+        while not self._is_over:
+            bell = self._next
+            if self.count != told:
+                told = self.count
+                yield f"event: change\ndata: {told}\n\n"
+            try:
+                await asyncio.wait_for(bell.wait(), _PATIENCE)
+            except TimeoutError:
+                yield ": still here\n\n"
+
+
+def make_watcher(layout: Layout, add: Callable[[], object]) -> Watcher:
+    """Return what calls *add* when anything that the pages show may have changed."""
+    places = filter(None, (layout.project, layout.stealth, layout.global_))
+    trees = {
+        path: place.tree
+        for place in places
+        for path in (place.memories, place.pending, place.config, place.skills, place.local / "candidates")
+    }
+    return Watcher(dict.fromkeys(trees, add), trees=trees)

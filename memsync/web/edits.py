@@ -13,11 +13,13 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import DEFAULT_TYPE, Scope, sent_id, shown_id
 from memsync.system.texts import one_line
-from memsync.web import spell
-from memsync.web.desk import Done, Given, Page, Undo, fail, status_of
+from memsync.web import pages
+from memsync.web.desk import Done, Given, Page, Routes, Undo, fail
 from memsync.web.memories import find_entry, link_to, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
 from memsync.web.undo import offer
+
+routes = Routes()
 
 _FIELDS: Final = ("content", "type", "importance", "tags", "private", "supersedes")
 _TOLD: Final = {
@@ -40,6 +42,7 @@ def find_unchanged(project: Project, given: Given) -> Entry:
     return entry
 
 
+@routes.writes("/memory/edit", Shelf)
 def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     """Change the fields of a memory that were changed in its form."""
     try:
@@ -52,9 +55,7 @@ def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     try:
         return _write_edit(project, entry, said)
     except MemsyncError as error:
-        return record_page(
-            shelf, project, project.get(entry.id, entry.scope), said=said, error=str(error), status=status_of(error)
-        )
+        return record_page(shelf, project, project.get(entry.id, entry.scope), said=said, error=error)
 
 
 def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
@@ -69,10 +70,10 @@ def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
         scope=entry.scope,
         was=entry.memory,
     )
-    options = [*spell.option("content", content), *spell.option("type", kind), *spell.option("importance", importance)]
-    words = ("memory", "update", *options, *spell.option("tags", tags), *spell.content(entry.id))
+    options = [*pages.option("content", content), *pages.option("type", kind), *pages.option("importance", importance)]
+    words = ("memory", "update", *options, *pages.option("tags", tags), *pages.content(entry.id))
     return tell(
-        f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [spell.command(*words)], undo="restore"
+        f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [pages.command(*words)], undo="restore"
     )
 
 
@@ -107,6 +108,7 @@ def make_undo(path: str, entry: Entry) -> Undo:
     return Undo(f"/memory/{path}", {"id": sent_id(entry.id), "scope": entry.scope, "was": version_of(entry.memory)})
 
 
+@routes.reads("/memory/new", Shelf)
 def show_new(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the form for a new memory, which begins as the one that it supersedes: no text is in an address, which browsers keep."""
     said = {name: given.raw(name) for name in _FIELDS}
@@ -116,18 +118,19 @@ def show_new(shelf: Shelf, project: Project, given: Given) -> Page:
     return _new_page(shelf, project, said)
 
 
-def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: str = "", status: int = 200) -> Page:
+def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: Exception | str = "") -> Page:
     values = {**said, "type": said["type"] or DEFAULT_TYPE}
-    return Page("new.html", {"values": values, "error": error, "types": shelf.choices(project).types}, status)
+    return Page("new.html", {"values": values, "types": shelf.choices(project).types}, error)
 
 
+@routes.writes("/memory/new", Shelf)
 def create(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     """Remember a new text, which may supersede a memory."""
     said = {name: given.raw(name) for name in _FIELDS}
     try:
         return _write_new(project, said)
     except MemsyncError as error:
-        return _new_page(shelf, project, said, str(error), status_of(error))
+        return _new_page(shelf, project, said, error)
 
 
 def _write_new(project: Project, said: dict[str, str]) -> Done:
@@ -141,33 +144,36 @@ def _write_new(project: Project, said: dict[str, str]) -> Done:
         scope=scope,
         supersedes=old,
     )
-    options = [*spell.option("type", said["type"]), *spell.option("importance", importance or None)]
-    options += [*spell.option("tags", said["tags"].strip() or None), *(["--private"] if scope else [])]
+    options = [*pages.option("type", said["type"]), *pages.option("importance", importance or None)]
+    options += [*pages.option("tags", said["tags"].strip() or None), *(["--private"] if scope else [])]
     options += [word for id_ in old for word in ("--supersedes", id_)]
-    command = spell.command("memory", "remember", *options, *spell.content(said["content"]))
+    command = pages.command("memory", "remember", *options, *pages.content(said["content"]))
     why = f" ({result.reason})" if result.reason else ""
     done = tell(f"{result.status}{why}: {shown_id(result.entry.id)}", result, [command])
     return done if result.status == "exists" else done._replace(undo=offer(project))
 
 
+@routes.writes("/memory/supersede")
 def supersede(project: Project, given: Given) -> Done:
     """Let a memory stand for another from now on, which is archived."""
     entry = find_unchanged(project, given)
     old = given.get("other")
     result = project.update(entry.id, scope=entry.scope, supersedes=[old], was=entry.memory)
-    command = spell.command("memory", "update", "--supersedes", old, *spell.content(entry.id))
+    command = pages.command("memory", "update", "--supersedes", old, text=entry.id)
     done = tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
     return done._replace(undo=offer(project))
 
 
+@routes.writes("/memory/forget")
 def forget(project: Project, given: Given) -> Done:
     """Remove a memory."""
     entry = find_unchanged(project, given)
     gone = project.forget(entry.id, entry.scope, was=entry.memory)
     undo = Undo("/memory/restore", {"id": sent_id(gone.id), "scope": gone.scope, "was": ""})
-    return Done(f"forgot {shown_id(gone.id)}", "/", [spell.command("memory", "forget", *spell.content(gone.id))], undo)
+    return Done(f"forgot {shown_id(gone.id)}", "/", [pages.command("memory", "forget", text=gone.id)], undo)
 
 
+@routes.writes("/memory/restore")
 def restore(project: Project, given: Given) -> Done:
     """Undo the last removal or change of a memory, or bring an archived one back."""
     ref, scope = given.raw("id"), given.get("scope")
@@ -177,7 +183,7 @@ def restore(project: Project, given: Given) -> Done:
     else:
         _refuse_there(project, ref, where)
     result = events.undo(project, ref, where)
-    command = spell.command("memory", "restore", *spell.content(ref))
+    command = pages.command("memory", "restore", text=ref)
     return tell(f"{shown_id(result.entry.id)}: {result.reason}", result, [command])
 
 
@@ -188,32 +194,36 @@ def _refuse_there(project: Project, ref: str, scope: Scope | None) -> None:
         raise Changed(shown_id(ref))
 
 
+@routes.writes("/memory/share")
 def share(project: Project, given: Given) -> Done:
     """Move a private memory into the project."""
     (moved,) = sharing.share(project, [find_unchanged(project, given).id])
-    command = spell.command("memory", "share", *spell.content(moved.id))
+    command = pages.command("memory", "share", text=moved.id)
     return Done(f"shared {shown_id(moved.id)}", link_to(moved), [command], make_undo("unshare", moved))
 
 
+@routes.writes("/memory/unshare")
 def unshare(project: Project, given: Given) -> Done:
     """Move a memory of the project out of the work tree."""
     (moved,) = sharing.unshare(project, [find_unchanged(project, given).id])
     kept = ["git keeps what was committed of it; commit the removal"] if sharing.is_committed(project, moved.id) else []
-    command = spell.command("memory", "unshare", *spell.content(moved.id))
+    command = pages.command("memory", "unshare", text=moved.id)
     return Done(f"{shown_id(moved.id)} is private now", link_to(moved), [command], make_undo("share", moved), kept)
 
 
+@routes.writes("/memory/approve")
 def approve(project: Project, given: Given) -> Done:
     """Let agents be given a flagged memory: somebody has read it on this page."""
     entry = find_unchanged(project, given)
     project.screening.approve(entry)
-    command = spell.command("memory", "approve", "--yes", *spell.content(entry.id))
+    command = pages.command("memory", "approve", "--yes", text=entry.id)
     return Done(f"approved {shown_id(entry.id)}", link_to(entry), [command], make_undo("revoke", entry))
 
 
+@routes.writes("/memory/revoke")
 def revoke(project: Project, given: Given) -> Done:
     """Let a flagged memory wait again."""
     entry = find_unchanged(project, given)
     project.screening.revoke(entry)
-    command = spell.command("memory", "approve", "--revoke", *spell.content(entry.id))
+    command = pages.command("memory", "approve", "--revoke", text=entry.id)
     return Done(f"{shown_id(entry.id)} waits again", link_to(entry), [command])

@@ -68,7 +68,7 @@ def make_view(project: Project, against: str = "", scopes: Collection[Scope] = (
         "why": why,
         "rows": branch.list_rows,
         "health": _survey(project, entries),
-        "commit": _name_commit(project),
+        "commit": history.head(files_of(project).root)[:10] if project.layout.git else "",
         "safe": lambda text: redact(text, project.vetting.allowed),
     }
 
@@ -95,10 +95,6 @@ def _leave_out_private(project: Project, found: Difference) -> Difference:
         ),
         skills=tuple(one for one in found.skills if one.kind != "removed" or one.name not in skills),
     )
-
-
-def _name_commit(project: Project) -> str:
-    return history.head(files_of(project).root)[:10] if project.layout.git else ""
 
 
 def _survey(project: Project, entries: list[Entry]) -> Mapping[str, int | str]:

@@ -16,10 +16,10 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
-from memsync.web.keys import Keys
-
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from memsync.web.serve import Keys
 
 LARGEST: Final = 4_000_000  # bytes of a form: the longest text, and a few thousand chosen rows
 _POLICY: Final = (

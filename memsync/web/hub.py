@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.errors import HubError, NotInstalled
 from memsync.memories.project import Project
-from memsync.web import spell
-from memsync.web.desk import Given, Page
+from memsync.web import pages
+from memsync.web.desk import Given, Page, Routes
 from memsync.web.memories import FIELDS, read_filters
 
 if TYPE_CHECKING:
     from memsync.hub.search import HubRecall
+
+routes = Routes()
 
 _WAIT: Final = 0.5  # seconds that a page waits at first, and others with it
 _SLOW: Final = 5.0  # seconds after which the page says that the hub does not answer
@@ -62,23 +64,14 @@ class Questions:
         return one
 
 
+@routes.reads("/hub", Questions)
 def show(questions: Questions, project: Project, given: Given) -> Page:
     """Return what the hub has on the query, but for what this project's own answer shows; or that it has not answered yet."""
     from memsync.hub import hub
     from memsync.hub.nominate import Filters
 
     query = given.get("q")
-    view = {
-        "query": query,
-        "hits": (),
-        "floor": 0.0,
-        "degraded": "",
-        "error": "",
-        "looked": None,
-        "waits": None,
-        "again": "",
-        "command": spell.command("hub", "search", *spell.content(query)),
-    }
+    view = {"query": query, "again": "", "command": pages.command("hub", "search", text=query)}
     if not query:
         return Page("hub.html", view)
     filters = read_filters(project, given)
@@ -92,13 +85,13 @@ def show(questions: Questions, project: Project, given: Given) -> Page:
 
     one = questions.look((query, wanted), find_ask)
     if one is None:
-        return Page("hub.html", {**view, "error": "the hub has not answered what was asked before; try again later"})
+        return Page("hub.html", view, "the hub has not answered what was asked before; try again later")
     if one.error:
-        return Page("hub.html", {**view, "error": one.error})
+        return Page("hub.html", view, one.error)
     if (found := one.found) is None:
         said = {name: given.get(name) for name in ("q", *FIELDS) if given.get(name)}
         seconds = time.monotonic() - one.began
-        waits = {"waits": seconds, "is_slow": seconds > _SLOW, "again": spell.address("/hub", said)}
+        waits = {"waits": seconds, "is_slow": seconds > _SLOW, "again": pages.address("/hub", said)}
         return Page("hub.html", {**view, **waits})
     shown = {"hits": found.hits, "floor": found.floor, "degraded": found.degraded}
     return Page("hub.html", {**view, **shown, "looked": (found.repositories, found.records)})

@@ -18,9 +18,11 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.poison.fingerprints import mark
 from memsync.records import SCOPES, Memory, sent_id, shown_id
-from memsync.web import spell
-from memsync.web.desk import Given, Page, plain_lines
+from memsync.web import pages
+from memsync.web.desk import Given, Page, Routes, plain_lines
 from memsync.web.shelf import Shelf
+
+routes = Routes()
 
 _ROWS: Final = 50
 _FOUND: Final = 15  # of a search, which answers each key: what nobody has screened yet takes a millisecond a row
@@ -57,7 +59,7 @@ def version_of(memory: Memory) -> str:
 
 def link_to(entry: Entry, path: str = "/memory") -> str:
     """Return the address of the page of *entry*. An id may hold nearly anything, so it is no part of the path."""
-    return spell.address(path, {"id": sent_id(entry.id), "scope": entry.scope})
+    return pages.address(path, {"id": sent_id(entry.id), "scope": entry.scope})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Found(NamedTuple):
     degraded: str = ""
 
 
+@routes.reads("/", Shelf)
 def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the page *Memories*."""
     offset = given.number("offset", 0, most=_MOST)
@@ -122,11 +125,11 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
             "sorts": {name: text for name, (text, _) in SORTS.items()},
-            "next": spell.address("/", {**said, "offset": str(offset + limit)}) if found.more else "",
+            "next": pages.address("/", {**said, "offset": str(offset + limit)}) if found.more else "",
             "command": _spell_list(said),
             "problems": shelf.problems(project),
             "has_hub": has_hub(),
-            "beside": spell.address("/hub", said) if given.get("hub") and query else "",
+            "beside": pages.address("/hub", said) if given.get("hub") and query else "",
         },
     )
 
@@ -195,10 +198,12 @@ def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset
 
 def _spell_list(asked: Mapping[str, str]) -> str:
     """Return the command that shows the same, as far as the command line has the filter."""
-    words = ["memory", "search", *spell.content(asked["q"])] if asked.get("q") else ["memory", "list"]
-    named = {"type": "type", "tag": "tag", "least": "min-importance", "scope": "scope"}
-    options = [word for name, option in named.items() for word in spell.option(option, asked.get(name))]
-    return spell.command(*words[:2], *options, *(["--archived"] if asked.get("archived") else []), *words[2:])
+    named = {"type": "type", "tag": "tag", "least": "min_importance", "scope": "scope"}
+    options = {option: asked.get(name) for name, option in named.items()}
+    archived = bool(asked.get("archived"))
+    return pages.command(
+        "memory", "search" if "q" in asked else "list", text=asked.get("q"), **options, archived=archived
+    )
 
 
 class Anchored(NamedTuple):
@@ -231,6 +236,7 @@ def find_entry(project: Project, given: Given, name: str = "id") -> Entry:
     return project.get(given.raw(name), next((one for one in SCOPES if one == scope), None))
 
 
+@routes.reads("/memory", Shelf)
 def show_record(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the page of one memory."""
     return record_page(shelf, project, find_entry(project, given))
@@ -242,8 +248,7 @@ def record_page(
     entry: Entry,
     *,
     said: Mapping[str, str] | None = None,
-    error: str = "",
-    status: int = 200,
+    error: Exception | str = "",
 ) -> Page:
     """Return the page of *entry*; after an *error* the form holds what was *said*."""
     memory = entry.memory
@@ -254,18 +259,17 @@ def record_page(
             "row": Row(entry),
             "version": version_of(memory),
             "values": said or values_of(memory),
-            "error": error,
             "types": shelf.choices(project).types,
             "anchored": _read_anchors(project, entry),
             "relatives": list(_find_relatives(shelf, project, entry)),
             "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
             "waits": bool(entry.flagged) or (project.settings.guard and project.screening.waits_to_ask(entry)),
             "ref": memory.id,
-            "successor": spell.address("/memory/new", {"supersedes": shown_id(entry.id), "scope": entry.scope}),
+            "successor": pages.address("/memory/new", {"supersedes": shown_id(entry.id), "scope": entry.scope}),
             "has_history": entry.scope == "project" and project.layout.git is not None,
-            "history": spell.address("/memory/history", {"id": sent_id(entry.id)}),
+            "history": pages.address("/memory/history", {"id": sent_id(entry.id)}),
         },
-        status,
+        error,
     )
 
 

@@ -1,14 +1,15 @@
-"""From a view to HTML. Nothing here decides anything, and everything is escaped: memories come from pull requests."""
+"""From a view to HTML, and what pages name: addresses, and the command that does the same as a button. Nothing here decides anything, and everything is escaped: memories come from pull requests."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,7 +20,6 @@ from memsync.memories.results import Entry
 from memsync.poison.guard import shown_type
 from memsync.records import age, sent_id, shown_id
 from memsync.system.texts import one_line, printable
-from memsync.web import spell
 
 STATIC: Final = Path(__file__).parent / "static"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -44,14 +44,14 @@ def _environment() -> Environment:
         "kind": shown_type,
         "id": shown_id,
         "sent": sent_id,
-        "argument": lambda text: one_line(shlex.join(spell.content(text))),
+        "argument": lambda text: one_line(shlex.join(content(text))),
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": name_scope,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,
     }
-    environment.globals |= {"age": _age, "address": spell.address}
+    environment.globals |= {"age": age, "address": address}
     return environment
 
 
@@ -67,10 +67,6 @@ def list_marks(entry: Entry) -> list[str]:
     marks += [f"out of date: {one_line(entry.out_of_date)}"] if entry.stale else []
     marks += [f"in conflict with {shown_id(memory.conflict_of)}"] if memory.conflict_of else []
     return [*marks, *(["archived"] if memory.archived_at else [])]
-
-
-def _age(moment: datetime | None, now: datetime) -> str:
-    return age(moment, now)
 
 
 @cache
@@ -98,3 +94,26 @@ def _leads_to_the_web(url: str) -> bool:
 def render_markdown(text: str) -> Markup:
     """Return *text* as HTML, in which nothing of it is HTML, and links lead to the web or nowhere."""
     return Markup(_markdown().render(printable(text)))  # noqa: S704 - the renderer escapes, as its preset with `html` off promises
+
+
+def command(*words: str, text: str | None = None, **options: str | bool | None) -> str:
+    """Return a `memsync` command as a shell takes it: *words*, those *options* that are given, and the *text* that it is about."""
+    said = [word for name, value in options.items() for word in option(name, value)]
+    return shlex.join(["memsync", *words, *said, *(() if text is None else content(text))])
+
+
+def option(name: str, value: str | bool | None) -> Sequence[str]:
+    """Return an option with its value, or alone where that is true; nothing where it was not given."""
+    if value is None or isinstance(value, bool):
+        return (f"--{name}",) if value else ()
+    return (f"--{name.replace('_', '-')}", value)
+
+
+def address(path: str, said: Mapping[str, str]) -> str:
+    """Return the address of *path* with what is *said*; for half a character, which none can hold, stands a question mark."""
+    return f"{path}?{urlencode(said, errors='replace')}"
+
+
+def content(text: str) -> Sequence[str]:
+    """Return the argument that a *text* is; one that begins with a dash would pass for an option, or for standard input."""
+    return ("--", text) if text.startswith("-") else (text,)

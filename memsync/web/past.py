@@ -12,7 +12,9 @@ from memsync.errors import MemsyncError, NoHistory
 from memsync.history import events
 from memsync.history.events import reader
 from memsync.memories.project import Project
-from memsync.web.desk import Given, Page
+from memsync.web.desk import Given, Page, Routes
+
+routes = Routes()
 
 _WAIT: Final = 0.5  # seconds that a page waits at first, and others with it; what is read by then is shown at once
 _LEFT: Final = 10.0  # seconds after which a page that asks no more was left
@@ -76,12 +78,13 @@ class Readings:
         one.thread.join(_WAIT)
 
 
+@routes.reads("/memory/history", Readings)
 def show_history(readings: Readings, project: Project, given: Given) -> Page:
     """Return what became of one memory in git, with who set each field; or how far that was read."""
     ref, store = given.raw("id"), project.stores.get("project")
     if store and (memory := store.get_sent(ref)):
         ref = memory.id
-    view: dict[str, Any] = {"ref": ref, "events": [], "blame": [], "notes": [], "error": "", "reading": None}
+    view: dict[str, Any] = {"ref": ref, "events": [], "blame": [], "notes": [], "reading": None}
     try:
         one = readings.look(project, ref)
         if one and not one.is_done:
@@ -93,9 +96,9 @@ def show_history(readings: Readings, project: Project, given: Given) -> Page:
         view["notes"] = events.notes(project)
         view["blame"] = events.blame(project, ref, view["events"])
     except NoHistory as error:
-        view["error"] = str(error)
+        return Page("history.html", view, str(error))
     except MemsyncError as error:
         if not view["events"]:
             raise
-        view["error"] = str(error)  # it is gone by now, and so nobody has set its fields
+        return Page("history.html", view, str(error))  # it is gone by now, and so nobody has set its fields
     return Page("history.html", view)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from memsync.errors import MemsyncError
 from memsync.janitor import queue
-from memsync.janitor.queue import Action, Card
+from memsync.janitor.queue import Action
 from memsync.janitor.waiting import Waiting, find_card
 from memsync.memories.project import Project
 from memsync.setup import corrected
-from memsync.web import spell
-from memsync.web.desk import Done, Given, Page, Undo, status_of
+from memsync.web import pages
+from memsync.web.desk import Done, Given, Page, Routes, Undo
 from memsync.web.memories import link_to
+
+routes = Routes()
 
 _WORDS: Final = {
     "secret": "Secrets",
@@ -31,57 +33,51 @@ _WORDS: Final = {
 }
 
 
+@routes.reads("/review", Waiting)
 def show(waiting: Waiting, project: Project, given: Given) -> Page:
     """Return the card that is asked for, else the first of its kind or of all."""
     return _page(waiting, project, given.get("at"), given.get("kind"))
 
 
-def _page(
-    waiting: Waiting, project: Project, at: str, kind: str, error: str = "", said: str = "", status: int = 200
-) -> Page:
+def _page(waiting: Waiting, project: Project, at: str, kind: str, said: str = "", error: Exception | str = "") -> Page:
     everything = waiting.names(project)
     names = waiting.names(project, kind) if kind == queue.COPIES else _choose(everything, kind)
     start = next((number for number, name in enumerate(names) if queue.is_same(name, at)), -1)
     number, card = find_card(project, names, max(start, 0), at if start >= 0 else "")
     counts = {**Counter(name.partition(":")[0] for name in everything), queue.COPIES: ""}
     counts |= {queue.COPIES: len(names)} if kind == queue.COPIES else {}
-    view = {
+    view: dict[str, Any] = {
         "card": card,
         "number": number + 1,
         "total": len(names),
         "kinds": [(one, _WORDS[one], count) for one, count in counts.items()],
         "kind": kind,
-        "before": _link(names[number - 1], kind) if number > 0 else "",
-        "after": _link(names[number + 1], kind) if number + 1 < len(names) else "",
-        "actions": [(one, queue.KEYS[one], what, queue.needs_text(one)) for one, what in card.actions.items()]
-        if card
-        else [],
-        "draft": {"edit": said or card.text, "merge": said or _draft_merge(card)} if card else {},
-        "head": _link(queue.turn(project, card), kind) if card and card.copies else "",
+        "before": link_to_card(names[number - 1], kind) if number > 0 else "",
+        "after": link_to_card(names[number + 1], kind) if number + 1 < len(names) else "",
+        "head": link_to_card(queue.turn(project, card), kind) if card and card.copies else "",
         "is_reading": waiting.is_reading,
         "seconds": waiting.seconds if kind == queue.COPIES else None,
         "failure": waiting.failure if kind == queue.COPIES else None,
         "subject": link_to(card.subject) if card and card.subject else "",
         "neighbour": link_to(card.neighbour) if card and card.neighbour else "",
-        "error": error,
     }
-    return Page("review.html", view, status)
+    if card:
+        both = [card.text, *(copy.entry.content for copy in card.copies)] if card.copies else [card.other, card.text]
+        view["draft"] = {"edit": said or card.text, "merge": said or "\n".join(both)}
+        view["actions"] = [(one, queue.KEYS[one], what, queue.needs_text(one)) for one, what in card.actions.items()]
+    return Page("review.html", view, error)
 
 
 def _choose(names: Sequence[str], kind: str) -> list[str]:
     return [name for name in names if kind in ("", name.partition(":")[0])]
 
 
-def _draft_merge(card: Card) -> str:
-    return "\n".join(
-        [card.text, *(copy.entry.content for copy in card.copies)] if card.copies else [card.other, card.text]
-    )
+def link_to_card(name: str, kind: str) -> str:
+    """Return the address of the card *name* among those of *kind*, of all without one."""
+    return pages.address("/review", {"at": name, **({"kind": kind} if kind else {})})
 
 
-def _link(name: str, kind: str) -> str:
-    return spell.address("/review", {"at": name, **({"kind": kind} if kind else {})})
-
-
+@routes.writes("/review/decide", Waiting)
 def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     """Do what somebody chose about the card that was on the screen, and go on to the next."""
     name, kind = given.raw("name"), given.get("kind")
@@ -92,21 +88,22 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     try:
         done = corrected.decide(project, name, action or "approve", was=given.get("was"), text=text)
     except MemsyncError as error:
-        return _page(waiting, project, name, kind, str(error), text, status_of(error))
+        return _page(waiting, project, name, kind, text, error)
     waiting.drop(project, name)
     following = [*names[at + 1 :], *names[:at]]
-    url = _link(following[0], kind) if following else "/review"
+    url = link_to_card(following[0], kind) if following else "/review"
     return Done(done.said, url, [_spell(name, done.action)], Undo("/review/undo", {"kind": kind, "card": name}))
 
 
 def _spell(name: str, action: Action) -> str:
     words = ["--text", "-"] if queue.needs_text(action) else []
     words += ["--yes"] if name.startswith(("flagged:", "rule:")) and action == "approve" else []
-    return spell.command("review", f"--{action}", *words, "--", name)
+    return pages.command("review", f"--{action}", *words, "--", name)
 
 
+@routes.writes("/review/undo", Waiting)
 def undo(waiting: Waiting, project: Project, given: Given) -> Done:
     """Take back the last decision, if it is the one that the form was made for, and show its card again."""
     done = corrected.undo(project, given.raw("card"))
     waiting.put_back(project, done.name)
-    return Done(done.said, _link(done.name, given.get("kind")), [spell.command("review", "--undo")])
+    return Done(done.said, link_to_card(done.name, given.get("kind")), [pages.command("review", "--undo")])

@@ -9,17 +9,43 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Final
 
 from memsync.errors import Remedy, UsageError
 from memsync.store.places import locate
 from memsync.system import programs
-from memsync.web.keys import Keys
 
 _FIRST: Final = 17_000  # of the ports that projects are given: below those that systems hand out themselves
 _PORTS: Final = 15_000
 _TRIES: Final = 20
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The secrets of one run, and where it listens. The address has the `token`, the cookie the `pass_`, the forms `form`."""
+
+    port: int
+    token: str = field(default_factory=lambda: token_urlsafe(24))
+    pass_: str = field(default_factory=lambda: token_urlsafe(24))
+    form: str = field(default_factory=lambda: token_urlsafe(24))
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """What a browser may call us: a name that leads here by somebody else's doing is not among them."""
+        return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost"))
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; it has the port, because cookies of one host are shared by all its ports."""
+        return f"memsync-{self.port}"
 
 
 def serve(start: Path, *, port: int | None, opens: bool, say: Callable[[str], None]) -> None:

@@ -20,8 +20,8 @@ from memsync.poison.fingerprints import version_of_rules
 from memsync.system import programs
 from memsync.system.processes import give_back_what_is_freed
 from memsync.web.app import build
-from memsync.web.changes import Changes, make_watcher
-from memsync.web.checkup import Checkup
+from memsync.web.desk import Changes, make_watcher
+from memsync.web.health import Checkup
 
 if TYPE_CHECKING:
     import socket
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from memsync.memories.project import Project
     from memsync.store.places import Layout
-    from memsync.web.keys import Keys
+    from memsync.web.serve import Keys
 
 _MANY: Final = 1_000  # memories
 _GRACE: Final = 1  # seconds that a running answer has when we are told to end

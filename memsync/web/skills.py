@@ -12,31 +12,31 @@ from memsync.records import SCOPES, Scope
 from memsync.skills import check
 from memsync.skills.entries import SkillEntry
 from memsync.system.texts import one_line
-from memsync.web import spell
-from memsync.web.desk import Done, Given, Page, Undo, plain_lines, status_of
+from memsync.web import pages
+from memsync.web.desk import Done, Given, Page, Routes, Undo, plain_lines
+
+routes = Routes()
 
 _FIELDS: Final = ("name", "description", "instructions", "trigger_pattern", "tags")
 
 
+@routes.reads("/skills")
 def show_list(project: Project, given: Given) -> Page:
     """Return the page *Skills*: all of them, or those that answer a query, and what waits for approval."""
-    query = given.get("q")
-    command = spell.command("skill", "search", *spell.content(query)) if query else spell.command("skill", "list")
-    waiting = Candidates(project)
+    query, waiting = given.get("q"), Candidates(project)
+    diffs = {name: waiting.skill_diff(name) for name in waiting.skills()}
     view = {
         "query": query,
         "skills": [(entry, link_to(entry)) for entry in project.skills.list(query)],
-        "candidates": [
-            (name, diff, _version_of(diff)) for name in waiting.skills() for diff in [waiting.skill_diff(name)]
-        ],
-        "command": command,
+        "candidates": [(name, diff, _version_of(diff)) for name, diff in diffs.items()],
+        "command": pages.command("skill", "search", text=query) if query else pages.command("skill", "list"),
     }
     return Page("skills.html", view)
 
 
 def link_to(entry: SkillEntry) -> str:
     """Return the address of the page of *entry*."""
-    return spell.address("/skills/one", {"name": entry.name, "scope": entry.scope})
+    return pages.address("/skills/one", {"name": entry.name, "scope": entry.scope})
 
 
 def find_skill(project: Project, given: Given) -> SkillEntry:
@@ -52,19 +52,18 @@ def _read_scope(given: Given) -> Scope | None:
     return next((one for one in SCOPES if one == given.get("scope")), None)
 
 
+@routes.reads("/skills/one")
 def show_skill(project: Project, given: Given) -> Page:
     """Return the page of one skill."""
     return _skill_page(project, find_skill(project, given))
 
 
 def _skill_page(
-    project: Project, entry: SkillEntry, said: dict[str, str] | None = None, error: str = "", status: int = 200
+    project: Project, entry: SkillEntry, said: dict[str, str] | None = None, error: Exception | str = ""
 ) -> Page:
     data, _ = project.skills.stores[entry.scope].read(entry.name)
-    problems = check.check(data, entry.name)
-    values = said or _values_of(entry)
-    view = {"entry": entry, "problems": problems, "values": values, "error": error, "url": link_to(entry)}
-    return Page("skill.html", view, status)
+    view = {"entry": entry, "problems": check.check(data, entry.name), "url": link_to(entry)}
+    return Page("skill.html", {**view, "values": said or _values_of(entry)}, error)
 
 
 def _values_of(entry: SkillEntry) -> dict[str, str]:
@@ -79,6 +78,7 @@ def _values_of(entry: SkillEntry) -> dict[str, str]:
     }
 
 
+@routes.writes("/skills/edit")
 def edit(project: Project, given: Given) -> Done | Page:
     """Change the fields of a skill that were changed in its form."""
     entry = find_skill(project, given)
@@ -86,7 +86,7 @@ def edit(project: Project, given: Given) -> Done | Page:
     try:
         return _write_edit(project, entry, said, given.get("was"))
     except MemsyncError as error:
-        return _skill_page(project, find_skill(project, given), said, str(error), status_of(error))
+        return _skill_page(project, find_skill(project, given), said, error)
 
 
 def _write_edit(project: Project, entry: SkillEntry, said: dict[str, str], was: str) -> Done:
@@ -101,10 +101,17 @@ def _write_edit(project: Project, entry: SkillEntry, said: dict[str, str], was: 
         scope=entry.scope,
         was=was,
     )
-    words = [*spell.option("name", changed.get("name")), *spell.option("description", changed.get("description"))]
-    words += [*spell.option("trigger", changed.get("trigger_pattern")), *spell.option("tags", changed.get("tags"))]
-    words += ["--instructions", "-"] if "instructions" in changed else []
-    command = spell.command("skill", "update", *words, "--was", was, *spell.content(entry.name))
+    command = pages.command(
+        "skill",
+        "update",
+        text=entry.name,
+        name=changed.get("name"),
+        description=changed.get("description"),
+        trigger=changed.get("trigger_pattern"),
+        tags=changed.get("tags"),
+        instructions="-" if "instructions" in changed else None,
+        was=was,
+    )
     undo = _make_undo(new) if changed and new.name == entry.name else None
     return Done(f"{', '.join(changed) or 'nothing'} changed in {new.name}", link_to(new), [command], undo)
 
@@ -113,11 +120,13 @@ def _make_undo(entry: SkillEntry) -> Undo:
     return Undo("/skills/restore", {"name": entry.name, "scope": entry.scope, "was": entry.version})
 
 
+@routes.reads("/skills/new")
 def show_new(_: Project, given: Given) -> Page:
     """Return the form for a new skill."""
-    return Page("skill_new.html", {"values": {name: given.raw(name) for name in _FIELDS}, "error": ""})
+    return Page("skill_new.html", {"values": {name: given.raw(name) for name in _FIELDS}})
 
 
+@routes.writes("/skills/new")
 def create(project: Project, given: Given) -> Done | Page:
     """Write a new skill."""
     said = {name: given.raw(name) for name in _FIELDS}
@@ -130,29 +139,31 @@ def create(project: Project, given: Given) -> Done | Page:
             tags=said["tags"].split(","),
         )
     except MemsyncError as error:
-        return Page("skill_new.html", {"values": said, "error": str(error)}, status_of(error))
-    options = [*spell.option("description", entry.skill.description)]
-    options += spell.option("trigger", entry.skill.trigger_pattern or None)
-    options += spell.option("tags", ",".join(entry.skill.tags) or None)
-    command = spell.command("skill", "add", *options, "--instructions", "-", entry.name)
+        return Page("skill_new.html", {"values": said}, error)
+    command = pages.command(
+        "skill",
+        "add",
+        text=entry.name,
+        description=entry.skill.description,
+        trigger=entry.skill.trigger_pattern or None,
+        tags=",".join(entry.skill.tags) or None,
+        instructions="-",
+    )
     undo = Undo("/skills/delete", {"ref": entry.name, "scope": entry.scope, "was": entry.version})
     return Done(f"created the skill {entry.name}", link_to(entry), [command], undo)
 
 
+@routes.writes("/skills/delete")
 def delete(project: Project, given: Given) -> Done:
     """Move a skill to the local trash."""
     entry = find_skill(project, given)
     _refuse_changed(entry, given)
     project.skills.delete(entry.name, entry.scope)
     undo = Undo("/skills/restore", {"name": entry.name, "scope": entry.scope, "was": ""})
-    return Done(
-        f"deleted the skill {entry.name}",
-        "/skills",
-        [spell.command("skill", "delete", *spell.content(entry.name))],
-        undo,
-    )
+    return Done(f"deleted the skill {entry.name}", "/skills", [pages.command("skill", "delete", text=entry.name)], undo)
 
 
+@routes.writes("/skills/restore")
 def restore(project: Project, given: Given) -> Done:
     """Undo the last change or removal of a skill."""
     name = given.get("name")
@@ -161,12 +172,8 @@ def restore(project: Project, given: Given) -> Done:
     elif any(entry.name == name for entry in project.skills.list() if entry.scope == given.get("scope")):
         raise Changed(one_line(name, 64))  # somebody else has made one of that name since
     entry = project.skills.restore(name, _read_scope(given))
-    return Done(
-        f"{entry.name} is as it was before",
-        link_to(entry),
-        [spell.command("skill", "restore", *spell.content(name))],
-        _make_undo(entry),
-    )
+    command = pages.command("skill", "restore", text=name)
+    return Done(f"{entry.name} is as it was before", link_to(entry), [command], _make_undo(entry))
 
 
 def _refuse_changed(entry: SkillEntry, given: Given) -> None:
@@ -174,30 +181,28 @@ def _refuse_changed(entry: SkillEntry, given: Given) -> None:
         raise Changed(entry.name)
 
 
+@routes.writes("/skills/approve")
 def approve(project: Project, given: Given) -> Done:
     """Write a candidate into the repository."""
-    waiting, name = Candidates(project), given.get("name")
-    _refuse_other(waiting, given)
+    waiting, name = _find_candidate(project, given)
     entry = waiting.approve_skill(name)
-    return Done(
-        f"approved the skill {entry.name}", link_to(entry), [spell.command("skill", "approve", *spell.content(name))]
-    )
+    return Done(f"approved the skill {entry.name}", link_to(entry), [pages.command("skill", "approve", text=name)])
 
 
+@routes.writes("/skills/reject")
 def reject(project: Project, given: Given) -> Done:
     """Drop a candidate."""
-    waiting, name = Candidates(project), given.get("name")
-    _refuse_other(waiting, given)
+    waiting, name = _find_candidate(project, given)
     waiting.reject_skill(name)
-    return Done(
-        f"rejected the skill {one_line(name, 64)}", "/skills", [spell.command("skill", "reject", *spell.content(name))]
-    )
+    return Done(f"rejected the skill {one_line(name, 64)}", "/skills", [pages.command("skill", "reject", text=name)])
 
 
-def _refuse_other(waiting: Candidates, given: Given) -> None:
-    """Refuse to decide about a candidate that is not the one that was on the screen."""
-    if _version_of(waiting.skill_diff(given.get("name"))) != given.get("was"):
-        raise Changed(one_line(given.get("name"), 64))
+def _find_candidate(project: Project, given: Given) -> tuple[Candidates, str]:
+    """Return the name of the candidate that a form is about, if it is the one that was on the screen, after all that wait."""
+    waiting, name = Candidates(project), given.get("name")
+    if _version_of(waiting.skill_diff(name)) != given.get("was"):
+        raise Changed(one_line(name, 64))
+    return waiting, name
 
 
 def _version_of(diff: str) -> str:

@@ -7,8 +7,10 @@ from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
 from memsync.system.texts import count
-from memsync.web import spell
-from memsync.web.desk import Done, Given, Undo
+from memsync.web import pages
+from memsync.web.desk import Done, Given, Routes, Undo
+
+routes = Routes()
 
 
 def offer(project: Project) -> Undo:
@@ -20,6 +22,7 @@ def _name_last(project: Project, number: int) -> str:
     return next((one.at for one in undoing.list_commands(project)[number:]), "")
 
 
+@routes.writes("/undo")
 def take_back(project: Project, given: Given) -> Done:
     """Undo the last command, if it is the one that the form was made for."""
     if not undoing.list_commands(project) or _name_last(project, 1) != given.get("after"):
@@ -28,4 +31,4 @@ def take_back(project: Project, given: Given) -> Done:
         )
     done = deciding.undo_command(project)
     changed = len(done.brought) + len(done.removed)
-    return Done(f"took it back: {count(changed, 'memory')} as before", "/", [spell.command("undo")])
+    return Done(f"took it back: {count(changed, 'memory')} as before", "/", [pages.command("undo")])

@@ -18,7 +18,7 @@ from memsync import Memsync
 from memsync.memories.project import Project
 from memsync.store.places import locate
 from memsync.store.watch import QUIET, Watcher
-from memsync.web.changes import make_watcher
+from memsync.web.desk import make_watcher
 
 BOUND = 20
 NEVER = 1000.0

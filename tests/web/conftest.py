@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from memsync.agents.live import Live
 from memsync.web.app import build
-from memsync.web.changes import Changes
-from memsync.web.checkup import Checkup
-from memsync.web.keys import Keys
+from memsync.web.desk import Changes
+from memsync.web.health import Checkup
+from memsync.web.serve import Keys
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

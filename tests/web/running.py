@@ -14,10 +14,9 @@ import uvicorn
 from memsync.agents.live import Live
 from memsync.store.places import locate
 from memsync.web.app import build
-from memsync.web.changes import Changes, make_watcher
-from memsync.web.checkup import Checkup
-from memsync.web.keys import Keys
-from memsync.web.serve import listen
+from memsync.web.desk import Changes, make_watcher
+from memsync.web.health import Checkup
+from memsync.web.serve import Keys, listen
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def test_the_timeline_says_who_did_what_when_in_which_commit(parted, desk):
 @pytest.fixture
 def moved(repo, line, monkeypatch):
     """Return a repository with a memory a commit, whose file had another name in the first three; pages are of three commits."""
-    monkeypatch.setattr("memsync.web.timeline._COMMITS", 3)
+    monkeypatch.setattr("memsync.web.branch._COMMITS", 3)
     (repo.root / ".gobby").mkdir()
     for number in range(7):
         if number == 3:

@@ -10,7 +10,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from memsync.web.gate import HEADERS, LARGEST, judge
-from memsync.web.keys import Keys
+from memsync.web.serve import Keys
 
 KEYS = Keys(17_000, token="the-token", pass_="the-pass")
 HOST = {"host": "127.0.0.1:17000"}
