@@ -98,7 +98,6 @@ def _list_verdicts(found: Explained) -> list[str]:
 
 
 def _explain_verdict(verdict: Verdict) -> Iterator[str]:
-    """Yield by which rule a memory is given to an agent or not, and what speaks for it."""
     rule = click.style(verdict.rule, fg="green" if verdict.rule == "given" else "yellow")
     sure = "" if verdict.confidence is None else f"confidence {verdict.confidence:.2f} "
     alike = f": {render.short_id(verdict.evidence.alike)}" if verdict.evidence.alike else ""

@@ -44,7 +44,6 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
 
 
 def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
-    """Return what somebody makes of *chosen* in an editor."""
 
     def read(saved: str) -> list[Draft]:
         drafts = document.parse(saved, chosen)

@@ -161,7 +161,6 @@ def _format_pairs(found: Mapping[str, Any]) -> str:
 
 
 def _align_rows(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the head and the *rows* of a table."""
     wide = max(map(len, rows), default=0)
     yield click.style(" " * wide + "".join(_spell_cell(name, name) for name in columns), bold=True)
     for label, row in rows.items():

@@ -126,7 +126,6 @@ def _fill(template: str, values: Mapping[str, Any]) -> str:
 
 
 def _open_at(project: Project, rev: str | None) -> Project:
-    """Return *project*, or its past."""
     if rev is None:
         return project
     from memsync.history import events
@@ -345,7 +344,6 @@ def _explain_hit(found: Recall, hit: Hit) -> Iterator[str]:
 
 
 def _format_stats(result: Stats, now: datetime) -> str:
-    """Return the counts as a small report."""
     lines = [
         f"{render.memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
     ]

@@ -345,7 +345,6 @@ def repositories(number: int) -> str:
 
 
 def _format_outcomes(found: Sequence[Outcome]) -> str:
-    """Return a line for each repository in which something happened, and how many did not change."""
     lines = []
     for one in found:
         if one.what != "unchanged" or one.note:
@@ -358,7 +357,6 @@ def _format_outcomes(found: Sequence[Outcome]) -> str:
 
 
 def _format_status(value: Mapping[str, Any]) -> str:
-    """Return how much the hub has, and each repository that needs a look."""
     found = value["repositories"]
     lines = [
         f"{repositories(len(found))}, {memories(value['memories'])}, {count(value['skills'], 'skill')}, {value['bytes']:,} bytes",
@@ -378,7 +376,6 @@ def _format_status(value: Mapping[str, Any]) -> str:
 
 
 def _format_readable(server: str, found: Sequence[Mapping[str, Any]]) -> str:
-    """Return what may be read at *server*."""
     lines = [f"asks {one_line(server)}; {repositories(len(found))} that you may read"]
     lines += [
         f"  {one_line(one['name'])} {memories(one['memories'])}, {count(one['skills'], 'skill')}"

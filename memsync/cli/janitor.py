@@ -85,7 +85,6 @@ def run(
 
 
 def _show(project: Project, plan: Plan) -> Answer:
-    """Return what *plan* would do."""
     steps = ("\n".join(f"  {render.one_line(line)}" for line in _explain_step(project, step)) for step in plan.steps)
     return Answer(plan.as_dict(), "\n".join([_count_steps(plan), *render.first(steps), *_list_notes(plan)]))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import click
@@ -34,11 +33,8 @@ def share(project: Project, /, refs: tuple[str, ...], scope: Scope | None, yes: 
       memsync share mm-a1b
       memsync share --tag billing
     """
-    if not refs:
-        refs = tuple(entry.id for entry in choose(project, (), scope or "stealth", filters, "share", yes=yes))
-    else:
-        refs = tuple(find_refs(project, refs))
-    moved = sharing.share(project, refs)
+    chosen = [] if refs else choose(project, (), scope or "stealth", filters, "share", yes=yes)
+    moved = sharing.share(project, find_refs(project, refs) if refs else [entry.id for entry in chosen])
     lines = [render.entry_line(entry, project.clock(), "shared ") for entry in moved]
     return Answer({"moved": moved}, "\n".join(lines))
 
@@ -61,8 +57,7 @@ def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> 
     committed = [entry.id for entry in moved if sharing.is_committed(project, entry.id)]
     if committed:
         lines.append(f"git keeps what was committed of {', '.join(committed)}; commit the removal")
-    value = {"moved": moved, "committed": committed}
-    return Answer(value, "\n".join(lines))
+    return Answer({"moved": moved, "committed": committed}, "\n".join(lines))
 
 
 @command(memory)
@@ -79,20 +74,13 @@ def audit(project: Project, /, history: bool) -> Answer:
       memsync audit --history
     """
     found = auditing.current(project) + (auditing.past(project) if history else [])
-    lines = [_format_exposure(exposure, project.clock()) for exposure in found]
-    lines += _list_allowed(project)
-    told = f"{len(found)} found; change them where they are valid, first" if found else "no secrets found"
-    return Answer({"found": found}, "\n".join([*lines, told]), 1 if found else 0)
-
-
-def _list_allowed(project: Project) -> list[str]:
-    """Say what is in force that lets something through."""
+    lines = []
+    for one in found:
+        who = f" by {one.commit.author}, {age(one.commit.when, project.clock())}" if one.commit else ""
+        about = f" {one.id}" if one.id else ""
+        lines.append(render.one_line(f"{one.where}{about}{who}: {one.what}"))
     theirs, mine = project.settings.allow_secrets, len(read_consented(project.layout))
-    lines = [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []
-    return lines + ([f"let through by your --allow-secret here: {mine} values"] if mine else [])
-
-
-def _format_exposure(exposure: auditing.Exposure, now: datetime) -> str:
-    who = f" by {exposure.commit.author}, {age(exposure.commit.when, now)}" if exposure.commit else ""
-    about = f" {exposure.id}" if exposure.id else ""
-    return render.one_line(f"{exposure.where}{about}{who}: {exposure.what}")
+    lines += [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []
+    lines += [f"let through by your --allow-secret here: {mine} values"] if mine else []
+    lines.append(f"{len(found)} found; change them where they are valid, first" if found else "no secrets found")
+    return Answer({"found": found}, "\n".join(lines), 1 if found else 0)

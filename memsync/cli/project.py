@@ -166,7 +166,6 @@ def _purge(project: Project, result: Installed, copies: list[Copy], *, dry_run: 
 
 
 def _format_installed(result: Installed, end: Sequence[str]) -> str:
-    """Return what was done to connect or disconnect the clients, and what is next."""
     head = ["nothing is written; this would be done:"] if result.dry_run and result.done else []
     lines = [*head, *(result.done or ["nothing to do"]), *result.notes, *end]
     return "\n".join([*lines, f"undo: {result.undo}"] if result.undo and result.done else lines)
@@ -201,7 +200,6 @@ def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
 
 
 def _format_findings(found: Sequence[Finding]) -> str:
-    """Return a line for each thing the doctor found."""
     lines = [
         f"{click.style(f.level, fg=_LEVELS[f.level])} {render.one_line(f.where)}: {render.one_line(f.what)}"
         for f in found

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -18,59 +18,39 @@ from memsync.errors import MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
+from memsync.learn.extract import Extracted
 from memsync.learn.extract import extract as take
 from memsync.learn.lessons import transcript_of
 from memsync.learn.scan import start
 from memsync.memories.project import Project
+from memsync.memories.results import Entry
 from memsync.memories.screening import is_rule
+from memsync.memories.similar import Similar
 from memsync.poison.guard import shown_type
 from memsync.setup import corrected
 
-if TYPE_CHECKING:
-    from memsync.learn.extract import Extracted
-    from memsync.memories.results import Entry
-    from memsync.memories.similar import Similar
-
 _NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` drops them"
-
-
 _READ = "flagged ones read like orders to an agent: `memsync show ID`, then `memsync approve ID` or `forget ID`"
-
-
 _RULES: Final = (
     "rules of the repository ask you before what they are anchored to once you approve them: `memsync approve ID`"
 )
-
-
 _BESIDE: Final = {
     "contradicts": "contradicts",
     "duplicate": "perhaps the same as",
     "contains": "perhaps says more than",
     "contained": "perhaps says less than",
-    "related": "beside",
 }
 
 
 def _format_proposal(one: Proposal) -> str:
     memory = one.memory
-    where = (
-        f"line {one.where.rpartition(':')[2]}"
-        if memory.source_session_id
-        else one.where.removeprefix(f"{os.getcwd()}{os.sep}")
-    )
+    where = one.where.removeprefix(f"{os.getcwd()}{os.sep}")
+    if memory.source_session_id:
+        where = f"line {where.rpartition(':')[2]}"
     replaced = f"; replaces {', '.join(map(render.short_id, memory.supersedes))}" if memory.supersedes else ""
     facts = render.one_line(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where}{replaced})")
-    return terminal.flow(
-        click.style(render.short_id(memory.id) or "-", fg="yellow"), render.one_line(memory.content), facts
-    )
-
-
-def _format_beside(project: Project, one: Proposal, beside: Similar) -> list[str]:
-    """Return what is stored beside a candidate, in a line, if that is worth one."""
-    if beside.relation not in _BESIDE or (beside.relation == "related" and beside.id not in one.memory.supersedes):
-        return []
-    line = f"  {_BESIDE[beside.relation]} "
-    return [render.entry_line(beside, project.clock(), click.style(line, dim=True))]
+    head = click.style(render.short_id(memory.id) or "-", fg="yellow")
+    return terminal.flow(head, render.one_line(memory.content), facts)
 
 
 def _list_by_session(project: Project, found: Sequence[tuple[Proposal, Similar | None]]) -> Iterator[str]:
@@ -82,7 +62,9 @@ def _list_by_session(project: Project, found: Sequence[tuple[Proposal, Similar |
             yield click.style(f"session {render.one_line(session)}:", bold=True)
         last = session
         yield _format_proposal(one)
-        yield from _format_beside(project, one, beside) if beside else ()
+        is_replaced = beside is not None and beside.relation == "related" and beside.id in one.memory.supersedes
+        if beside and (how := "beside" if is_replaced else _BESIDE.get(beside.relation)):
+            yield render.entry_line(beside, project.clock(), click.style(f"  {how} ", dim=True))
 
 
 def _list_proposals(found: Sequence[Proposal], none: str) -> list[str]:
@@ -183,7 +165,10 @@ def candidates(project: Project, /, action: str | None, ref: str | None, text: s
     if action or ref or text is not None:
         one = _edit(waiting, action, ref, text)
         return Answer(one, _format_proposal(one))
-    found = [(one, find_beside(project, one.memory.content)) for one in _sort_by_session(waiting.memories())]
+    proposed = waiting.memories()  # what comes from one session goes together, in the order of the first of each
+    places = {one.memory.source_session_id: number for number, one in reversed(list(enumerate(proposed)))}
+    proposed = sorted(proposed, key=lambda one: places[one.memory.source_session_id])
+    found = [(one, find_beside(project, one.memory.content)) for one in proposed]
     flagged, rules = project.flagged(), project.waiting_rules()
     told = [{**as_json(one), "similar": as_json([beside] if beside else [])} for one, beside in found]
     value = {"count": len(found), "candidates": told, "flagged": flagged, "rules": rules}
@@ -192,12 +177,6 @@ def candidates(project: Project, /, action: str | None, ref: str | None, text: s
         lines += [render.entry_line(entry, project.clock()) for entry in waiting_here]
         lines += [what] if waiting_here else []
     return Answer(value, "\n".join(lines or ["no memory waits for approval"]))
-
-
-def _sort_by_session(found: Sequence[Proposal]) -> list[Proposal]:
-    """Return *found* so that what comes from one session is together, in the order of the first of each."""
-    places = {one.memory.source_session_id: number for number, one in reversed(list(enumerate(found)))}
-    return sorted(found, key=lambda one: places[one.memory.source_session_id])
 
 
 def _edit(waiting: Candidates, action: str | None, ref: str | None, text: str | None) -> Proposal:
@@ -250,9 +229,9 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
     said = corrected.follow(project, [one.entry for one in done if one.status == "superseded"])
     lines = [render.remembered(one, project.clock()) for one in done]
-    lines += [
-        f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{_then(one.next)}" for one in said
-    ]
+    for one in said:
+        then = f"; then `{one.next}`" if one.next else ""
+        lines.append(f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{then}")
     lines += [f"approved {render.short_id(entry.id)}" for entry in entries]
     value = {"approved": [*done, *(project.get(entry.id) for entry in entries)], "also_in": said}
     return Answer(value, "\n".join(lines) or "nothing waits")
@@ -274,21 +253,15 @@ def _find_entries(project: Project, refs: Sequence[str]) -> list[Entry]:
     try:
         return [project.get(ref) for ref in refs]
     except MemoryNotFound as error:
-        raise MemoryNotFound(
-            error.ref, " waits for approval", Remedy("memory candidates"), " shows what does"
-        ) from None
-
-
-def _then(command: str) -> str:
-    return f"; then `{command}`" if command else ""
+        advice = Remedy("memory candidates"), " shows what does"
+        raise MemoryNotFound(error.ref, " waits for approval", *advice) from None
 
 
 def _decide(project: Project, entry: Entry, *, yes: bool) -> None:
     """Let agents be given *entry*, or a rule ask, once the user has seen it."""
     if not entry.flagged and not (is_rule(entry.memory) and entry.scope == "project"):
-        raise UsageError(
-            f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
-        )
+        why = f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
+        raise UsageError(why)
     click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
     if not yes and not sys.stdin.isatty():
         raise UsageError("this is approved by a person: run it in a terminal, or with --yes once you have read it")

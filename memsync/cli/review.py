@@ -20,7 +20,7 @@ from memsync.janitor import queue
 from memsync.janitor import review as reviewing
 from memsync.janitor.batches import describe, list_records, spell
 from memsync.janitor.likely import find_clusters
-from memsync.janitor.queue import Action, Card, Copy
+from memsync.janitor.queue import Action, Card
 from memsync.janitor.review import Row
 from memsync.memories.project import Project
 from memsync.setup import corrected
@@ -78,14 +78,19 @@ def review(
     if action:
         return _decide(project, name, action, text, yes=yes)
     if wants_json() or not sys.stdin.isatty():
-        cards = [card for one in list_names(project, kind) if (card := queue.read_card(project, one))]
-        return Answer({"count": len(cards), "cards": [_as_dict(card) for card in cards]}, _list_cards(cards))
+        cards = [card for one in _list_names(project, kind) if (card := queue.read_card(project, one))]
+        lines = []
+        for card in cards:
+            about = f"{render.one_line(card.why)}: {render.one_line(mark_text(card.text, card.scope))}"
+            lines.append(terminal.flow(render.one_line(card.name), about))
+        value = {"count": len(cards), "cards": [_as_dict(card) for card in cards]}
+        return Answer(value, "\n".join(lines) or "nothing waits for a decision")
     require_person(project, "decide what waits for review")
-    Round(project, list_names(project, kind)).go()
+    Round(project, _list_names(project, kind)).go()
     return None
 
 
-def list_names(project: Project, kind: str | None) -> list[str]:
+def _list_names(project: Project, kind: str | None) -> list[str]:
     """Return the names of the cards of *kind*, of all but copies without one."""
     if kind == queue.COPIES:
         return queue.list_copies(project, lambda items, label: terminal.track(items, label, least=2_000))
@@ -106,32 +111,12 @@ def _decide(project: Project, name: str | None, action: Action, text: str | None
 
 
 def _as_dict(card: Card) -> dict[str, object]:
-    return {
-        "name": card.name,
-        "kind": card.kind,
-        "scope": card.scope,
-        "why": card.why,
-        "text": card.text,
-        "other": card.other,
-        **({"copies": [_describe_copy(copy) for copy in card.copies]} if card.copies else {}),
-        "actions": card.actions,
-    }
-
-
-def _describe_copy(copy: Copy) -> dict[str, object]:
-    entry = copy.entry
-    return {"id": entry.id, "scope": entry.scope, "text": entry.content, "lost": list(copy.lost)}
-
-
-def _list_cards(cards: list[Card]) -> str:
-    rows = [
-        terminal.flow(
-            render.one_line(card.name),
-            f"{render.one_line(card.why)}: {render.one_line(mark_text(card.text, card.scope))}",
-        )
-        for card in cards
+    copies = [
+        {"id": one.entry.id, "scope": one.entry.scope, "text": one.entry.content, "lost": list(one.lost)}
+        for one in card.copies
     ]
-    return "\n".join(rows) or "nothing waits for a decision"
+    fields = {name: getattr(card, name) for name in ("name", "kind", "scope", "why", "text", "other")}
+    return {**fields, **({"copies": copies} if copies else {}), "actions": card.actions}
 
 
 class Round:
@@ -147,7 +132,8 @@ class Round:
         with terminal.keys() as key:
             while card := self._read_card():
                 self._show(card)
-                if (pressed := self._press(card, key)) in _END:
+                wanted = {*(queue.KEYS[action] for action in card.actions), *_list_more(card), *_END}
+                if (pressed := terminal.press(key, wanted)) in _END:
                     return
                 self._act(card, pressed)
         click.echo("nothing waits for a decision")
@@ -169,20 +155,13 @@ class Round:
             for line in spell(describe(list_records(self._project), card.merge)):
                 click.echo(f"  {render.printable(line)}")
         elif card.other:
-            for line in mark_differences(("in question", card.text), ("stored", card.other)):
+            for line in _mark_differences(("in question", card.text), ("stored", card.other)):
                 click.echo(line)
         else:
             click.echo(render.printable(card.text))
         for action, what in card.actions.items():
             click.echo(f"  {click.style(queue.KEYS[action], fg='yellow')} {action}: {what}")
         click.echo(f"  {' '.join(f'{one} {what}' for one, what in _list_more(card).items())} ", nl=False)
-
-    def _press(self, card: Card, key: Callable[[], str]) -> str:
-        wanted = {*(queue.KEYS[action] for action in card.actions), *_list_more(card), *_END}
-        while (pressed := key().lower()) not in wanted:
-            pass
-        click.echo(pressed if pressed.isalpha() else "q")
-        return pressed
 
     def _act(self, card: Card, pressed: str) -> None:
         if pressed in ("j", "k") or (card.copies and pressed in _OF_COPIES):
@@ -206,8 +185,10 @@ class Round:
         action: Action = next(one for one, key in queue.KEYS.items() if key == pressed)
         text = ""
         if queue.needs_text(action):
-            draft = card.text if action == "edit" else _draft_merge(card)
-            if (text := _strip_notes(terminal.edit(draft) or "", card)) == "":
+            text = terminal.edit(card.text if action == "edit" else _draft_merge(card)) or ""
+            if card.copies:
+                text = "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip()
+            if not text:
                 return "nothing was written, so nothing is changed"
         return corrected.decide(self._project, card.name, action, was=card.version, text=text).said
 
@@ -216,18 +197,11 @@ def _list_more(card: Card) -> dict[str, str]:
     return {**_MORE, **_OF_COPIES} if card.copies else dict(_MORE)
 
 
-_DROPPED: Final = "# These are dropped; lines that begin with # do not count:"
-
-
 def _draft_merge(card: Card) -> str:
     if not card.copies:
         return f"{card.other}\n{card.text}"
     notes = "".join(f"# {render.one_line(copy.entry.content)}\n" for copy in card.copies)
-    return f"{card.text}\n\n{_DROPPED}\n{notes}"
-
-
-def _strip_notes(text: str, card: Card) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip() if card.copies else text
+    return f"{card.text}\n\n# These are dropped; lines that begin with # do not count:\n{notes}"
 
 
 @command(janitor, "review")
@@ -252,7 +226,7 @@ def review_copies(project: Project, /) -> Answer | None:
         told = [describe(known, cluster) for cluster in clusters]
         lines = [line for one in told for line in (*map(render.printable, spell(one)), "")]
         return Answer({"count": len(told), "clusters": told}, "\n".join(lines) + _count_clusters(len(told)))
-    names = list_names(project, queue.COPIES)
+    names = _list_names(project, queue.COPIES)
     click.echo(_count_clusters(len(names)))
     Round(project, names).go()
     return None
@@ -260,11 +234,6 @@ def review_copies(project: Project, /) -> Answer | None:
 
 def _count_clusters(number: int) -> str:
     return f"{render.count(number, 'cluster')} may say the same" if number else "no likely copies"
-
-
-_STATUSES: Final = ("unreviewed", "confirmed", "reversed")
-_PRESSED: Final = ("y", "n", "s", "q", "\x04", "")  # and the two ends of input
-_KEYS: Final = "y: rightly rejected, n: bring it back, s: later, q: stop"
 
 
 @memory.group()
@@ -275,7 +244,9 @@ def dedup() -> None:
 @command(dedup)
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
-@click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
+@click.option(
+    "--status", type=click.Choice(["unreviewed", "confirmed", "reversed"]), help="Only with this review status."
+)
 def log(project: Project, /, limit: int, decision: str | None, status: str | None) -> Answer:
     """Show the decisions, the latest first.
 
@@ -315,7 +286,12 @@ def review_dedup(project: Project, /) -> Answer | None:
     copies = reviewing.confirm_copies(project)
     waiting = [row for row in reviewing.rows(project) if row.is_waiting]
     if wants_json() or not sys.stdin.isatty():
-        return _list_waiting(project, copies, waiting)
+        lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
+        lines += [line for row in waiting for line in _describe_row(project, row)]
+        if waiting:
+            lines.append("`memsync dedup confirm ID…` where that was right, `memsync dedup reverse ID` where not")
+        value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
+        return Answer(value, "\n".join(lines))
     confirmed = f"{render.count(copies, 'copy')} confirmed"
     click.echo(f"{confirmed}, {len(waiting)} to review" if waiting else confirmed)
     with terminal.keys() as key:
@@ -325,26 +301,15 @@ def review_dedup(project: Project, /) -> Answer | None:
     return None
 
 
-def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
-    lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
-    lines += [line for row in waiting for line in _describe_row(project, row)]
-    if waiting:
-        lines.append("`memsync dedup confirm ID…` where that was right, `memsync dedup reverse ID` where not")
-    value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
-    return Answer(value, "\n".join(lines))
-
-
 def _ask_about(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool:
     """Show one pair, take one key, and return whether to go on."""
     said = row.decision
     why = f": {said.reasoning}" if said.reasoning else ""
     click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
-    for line in mark_differences(("rejected", row.rejected_text()), ("kept", row.kept_text())):
+    for line in _mark_differences(("rejected", row.rejected_text()), ("kept", row.kept_text())):
         click.echo(line)
-    click.echo(f"{_KEYS} ", nl=False)
-    while (pressed := key().lower()) not in _PRESSED:
-        pass
-    click.echo(pressed if pressed.isalpha() else "q")
+    click.echo("y: rightly rejected, n: bring it back, s: later, q: stop ", nl=False)
+    pressed = terminal.press(key, ("y", "n", "s", "q", "\x04", ""))  # and the two ends of input
     if pressed == "y":
         reviewing.confirm(project, [row])
     elif pressed == "n":
@@ -384,7 +349,7 @@ def reverse(project: Project, /, ref: str) -> Answer:
     return Answer(result, _describe_reversal(project, result))
 
 
-def mark_differences(one: tuple[str, str], two: tuple[str, str]) -> list[str]:
+def _mark_differences(one: tuple[str, str], two: tuple[str, str]) -> list[str]:
     """Return both texts, each with its name before it, on a line each, with what only one of them has marked."""
     pieces = compare(render.one_line(one[1]), render.one_line(two[1]))
     width = max(len(one[0]), len(two[0])) + 2

@@ -21,9 +21,13 @@ from memsync.store.settings import Settings
 from memsync.store.trust import is_harmless, what_leaves
 
 _MOVE: Final = "memsync config --stealth off --move"
-
-
-_WORDS: Final = ("get", "set", "unset", "list", "edit")
+_SHAPES: Final = {  # of what follows each word: how many at least and at most, and what
+    "get": (1, 1, "KEY"),
+    "set": (2, 99, "KEY VALUE"),
+    "unset": (1, 1, "KEY"),
+    "list": (0, 0, "no more"),
+    "edit": (0, 0, "no more"),
+}
 
 
 @command(cli)
@@ -64,9 +68,8 @@ def config(
             require_person(project, "switch stealth off")
         turn = _turn_on if stealth == "on" else _turn_off
         result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
-        project.journal.note_change(
-            f"switched stealth {stealth}", f"config --stealth {'off' if stealth == 'on' else 'on'}"
-        )
+        back = f"config --stealth {'off' if stealth == 'on' else 'on'}"
+        project.journal.note_change(f"switched stealth {stealth}", back)
         return Answer(result, "\n".join(result["done"]))
     if options["move"] is not None or options["yes"]:
         raise UsageError("--move, --keep and --yes go with --stealth on or off")
@@ -76,21 +79,16 @@ def config(
         return _edit_file(project, is_global=is_global)
     if verb in ("set", "unset"):
         return _set_value(project, rest[0], " ".join(rest[1:]) if verb == "set" else None, is_global=is_global)
-    return (
-        _show_one(project, rest[0], origin=options["origin"])
-        if rest
-        else _show_settings(project, origin=options["origin"])
-    )
+    return _show_settings(project, *rest, origin=options["origin"])
 
 
 def _read_verb(words: tuple[str, ...], *, is_unset: bool, is_list: bool) -> tuple[str, tuple[str, ...]]:
     """Return what is to be done, and its words: KEY alone gets, KEY VALUE sets."""
-    named = words[0] if words and words[0] in _WORDS else ""
+    named = words[0] if words and words[0] in _SHAPES else ""
     rest = words[1:] if named else words
     verb = "unset" if is_unset else "list" if is_list else named or ("set" if rest[1:] else "get" if rest else "list")
-    wanted = {"get": (1, 1), "unset": (1, 1), "set": (2, 99), "list": (0, 0), "edit": (0, 0)}[verb]
-    if not wanted[0] <= len(rest) <= wanted[1]:
-        shape = {"get": "KEY", "unset": "KEY", "set": "KEY VALUE", "list": "no more", "edit": "no more"}[verb]
+    least, most, shape = _SHAPES[verb]
+    if not least <= len(rest) <= most:
         raise UsageError(f"config {verb} takes {shape}; `memsync config` lists the settings")
     return verb, rest
 
@@ -103,23 +101,15 @@ def _set_value(project: Project, key: str, value: str | None, *, is_global: bool
         require_person(project, f"set {name}")
     if value is None:
         path = unset_value(project, key, is_global=is_global)
-        known = settings.get(project.settings, key)
-        return Answer(
-            {"key": key, "value": known, "path": str(path)}, f"taken out of {path}; {_spell_value(known)} counts now"
-        )
-    path = set_value(project, key, value, is_global=is_global)
+    else:
+        path = set_value(project, key, value, is_global=is_global)
     known = settings.get(project.settings, key)
-    note = what_leaves(settings.name_of(key), known)
-    found = {"key": key, "value": known, "path": str(path), **({"note": note} if note else {})}
-    return Answer(found, "\n".join(filter(None, (f"set in {path}", note))))
-
-
-def _show_one(project: Project, key: str, *, origin: bool) -> Answer:
-    one = settings.get(project.settings, key)
-    if not origin:
-        return Answer({"key": key, "value": one}, _spell_value(one))
-    where = _origin_of(project, settings.name_of(key))
-    return Answer({"key": key, "value": one, "origin": where}, f"{_spell_value(one)}  # {where}")
+    found = {"key": key, "value": known, "path": str(path)}
+    if value is None:
+        return Answer(found, f"taken out of {path}; {_spell_value(known)} counts now")
+    if note := what_leaves(name, known):
+        return Answer({**found, "note": note}, f"set in {path}\n{note}")
+    return Answer(found, f"set in {path}")
 
 
 def _edit_file(project: Project, *, is_global: bool) -> Answer:
@@ -132,7 +122,7 @@ def _edit_file(project: Project, *, is_global: bool) -> Answer:
         rewrite_settings(project, place, saved, was)
         return True
 
-    changed = bool(terminal.edit_until(text, keep, ".yaml"))
+    changed = terminal.edit_until(text, keep, ".yaml") is not None
     said = f"saved {place.config}" if changed else "nothing was changed"
     return Answer({"path": str(place.config), "changed": changed}, said)
 
@@ -176,7 +166,14 @@ def _spell_value(value: object) -> str:
     return settings.spell(value) or '""'
 
 
-def _show_settings(project: Project, *, origin: bool) -> Answer:
+def _show_settings(project: Project, key: str | None = None, *, origin: bool) -> Answer:
+    """Show the value of *key*, or all of them; with *origin* the file that says so."""
+    if key is not None:
+        known = settings.get(project.settings, key)
+        if not origin:
+            return Answer({"key": key, "value": known}, _spell_value(known))
+        where = _origin_of(project, settings.name_of(key))
+        return Answer({"key": key, "value": known, "origin": where}, f"{_spell_value(known)}  # {where}")
     loaded = project.loaded
     found = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
     sources = {key: str(path) for key, path in loaded.sources.items()}

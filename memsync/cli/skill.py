@@ -430,7 +430,6 @@ def _format_entry(entry: SkillEntry) -> str:
 
 
 def _format_whole(entry: SkillEntry) -> str:
-    """Return everything about one skill."""
     skill = entry.skill
     rows = {
         "name": entry.name,
@@ -457,18 +456,15 @@ def _format_instructions(entry: SkillEntry) -> str:
 
 
 def _format_change(what: str, entry: SkillEntry) -> str:
-    """Return what became of a skill."""
     return f"{click.style(what, fg='green')} {_format_entry(entry)}"
 
 
 def _format_event(one: SkillEvent) -> str:
-    """Return what one commit did to a skill, in a line."""
     noun = "line" if max(len(one.added), len(one.removed)) <= 1 else "lines"
     return f"{commit(one.commit)}  +{len(one.added)} -{len(one.removed)} {noun}"
 
 
 def _format_checked(found: Sequence[Checked]) -> str:
-    """Return a line for each problem, and what is well."""
     lines = []
     for one in found:
         lines += [f"{click.style('fixed', fg='green')} {one.path}"] if one.mended else []
@@ -485,7 +481,6 @@ def _format_checked(found: Sequence[Checked]) -> str:
 
 
 def _format_stats(result: Mapping[str, Any]) -> str:
-    """Return the counts as a small report."""
     scopes = ", ".join(f"{number} {name_scope(name)}" for name, number in result["by_scope"].items() if number)
     where = f" ({scopes})" if scopes else ""
     lines = [f"{count(result['total'], 'skill')}{where}, used {count(result['uses'], 'time')}"]
@@ -498,7 +493,6 @@ def _format_stats(result: Mapping[str, Any]) -> str:
 
 
 def _format_lesson(lesson: Learned) -> str:
-    """Return what was learned, and what to do with it."""
     note = f"note: {one_line(lesson.note)}\n" if lesson.note else ""
     if lesson.entry:
         return note + _format_change("created", lesson.entry)
@@ -506,5 +500,4 @@ def _format_lesson(lesson: Learned) -> str:
 
 
 def _format_diff(text: str) -> str:
-    """Return a unified diff in the usual colours."""
     return "\n".join(map(diff_row, text.splitlines()))

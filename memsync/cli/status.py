@@ -61,7 +61,6 @@ def status(project: Project, /) -> Answer:
 
 
 def _format_status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
-    """Return where things are and how much is there."""
     git = "" if value["git"] else " (not in git)"
     lines = [
         f"project {one_line(value['root'] or 'none: a bare repository')}{git}",
@@ -125,7 +124,6 @@ def describe_janitor(report: Mapping[str, Any]) -> str:
 
 
 def _describe_git_hooks(states: Mapping[str, str], mode: str) -> list[str]:
-    """Return a line about our hooks of git and when changes reach it, if there is a git."""
     if not states:
         return []
     if len(kinds := set(states.values())) == 1:
@@ -137,7 +135,6 @@ def _describe_git_hooks(states: Mapping[str, str], mode: str) -> list[str]:
 
 
 def _describe_clients(found: Sequence[ClientStatus]) -> list[str]:
-    """Return lines about the clients that are used here or know memsync."""
     lines = []
     for one in found:
         if one.used or one.where:
@@ -182,7 +179,6 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
 
 
 def _format_synced(done: Synced) -> str:
-    """Return what a sync did, a line a step."""
     lines = [f"{memories(done.memories)} in {done.path}"]
     steps = {
         "resolved the conflict": done.resolved,

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,6 +20,7 @@ from memsync.system import programs
 
 T = TypeVar("T")
 
+_SIZE: Final = (100, 24)  # where there is no terminal
 _EDITORS: Final = ("sensible-editor", "vim", "nano", "vi")
 _STEERING: Final = re.compile(
     r"(?!\x1b\[[\d;]*m|\x1b\]8;;|\x1b\\)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -30,15 +31,6 @@ _LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 def is_terminal() -> bool:
     """Return whether a person looks at the output as it comes."""
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def width() -> int:
-    """Return the columns of the terminal."""
-    return _measure().columns
-
-
-def _measure() -> os.terminal_size:
-    return shutil.get_terminal_size((100, 24))
 
 
 def choose_colour() -> bool | None:
@@ -52,7 +44,7 @@ def choose_colour() -> bool | None:
 def page(text: str) -> None:
     """Print *text*, with nothing in it that steers a terminal but colours and links; where it has fewer lines, by the pager ($PAGER, else less)."""
     text = _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    if is_terminal() and text.count("\n") >= _measure().lines - 1:
+    if is_terminal() and text.count("\n") >= shutil.get_terminal_size(_SIZE).lines - 1:
         os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
         with suppress(FileNotFoundError):
             os.environ.setdefault("PAGER", programs.find("less"))  # not one of the working directory
@@ -81,16 +73,14 @@ def edit_until(text: str, read: Callable[[str], T], extension: str = ".md") -> T
             return read(saved)
         except (MemsyncError, ValueError) as error:
             if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
-                raise _keep(saved, extension, error) from None
+                with tempfile.NamedTemporaryFile(
+                    "w", prefix="memsync-edit-", suffix=extension, delete=False, encoding="utf-8"
+                ) as kept:
+                    kept.write(saved)
+                why = f"{error}; nothing was changed, and what you wrote is in {kept.name}"
+                raise UsageError(why) from None
         text = saved
     return None
-
-
-def _keep(saved: str, extension: str, error: Exception) -> UsageError:
-    handle, path = tempfile.mkstemp(prefix="memsync-edit-", suffix=extension)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(saved)
-    return UsageError(f"{error}; nothing was changed, and what you wrote is in {path}")
 
 
 def _find_editor() -> str | None:
@@ -111,10 +101,11 @@ def flow(head: str, text: str, facts: str = "") -> str:
     """Return *head*, *text* and the dim *facts* in a line; on a terminal in as many as it takes, below each other."""
     if not is_terminal():
         return f"{head} {text} {click.style(facts, dim=True)}" if facts else f"{head} {text}"
+    width = shutil.get_terminal_size(_SIZE).columns
     indent = min(len(click.unstyle(head)) + 1, 16)
     rows, used = [(head, "")], len(click.unstyle(head))
     for word, is_fact in [*((word, False) for word in text.split()), *((word, True) for word in facts.split())]:
-        if used + 1 + len(word) > width() and used > indent:
+        if used + 1 + len(word) > width and used > indent:
             rows.append((" " * (indent - 1), ""))
             used = indent - 1
         said, told = rows[-1]
@@ -165,3 +156,11 @@ def keys() -> Iterator[Callable[[], str]]:
         yield lambda: os.read(keyboard, 1).decode("ascii", "replace")
     finally:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+def press(key: Callable[[], str], wanted: Collection[str]) -> str:
+    """Return the first of the *wanted* keys that *key* takes, and show it; those that are no letter end all."""
+    while (pressed := key().lower()) not in wanted:
+        pass
+    click.echo(pressed if pressed.isalpha() else "q")
+    return pressed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -15,54 +14,50 @@ from memsync.errors import closest
 EVERY_DAY: Final = "remember recall list search show edit rm log undo tags config import export"
 
 # Another name of a command of `memsync memory` -> that command, from the top.
-ALIASES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "add": "memory remember",
-        "config": "config",
-        "delete": "memory forget",
-        "find": "memory recall",
-        "get": "memory show",
-        "ls": "memory list",
-        "rm": "memory forget",
-        "sync": "sync",
-    }
-)
+ALIASES: Final[Mapping[str, str]] = {
+    "add": "memory remember",
+    "config": "config",
+    "delete": "memory forget",
+    "find": "memory recall",
+    "get": "memory show",
+    "ls": "memory list",
+    "rm": "memory forget",
+    "sync": "sync",
+}
 
 # What people type and mean, where a name alone would do the wrong thing or nothing is near.
-MEANT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        word: meant
-        for meant, words in {
-            "remember": "save store note learn create new write put",
-            "recall": "query ask lookup what which how",
-            "search": "grep",
-            "show": "cat view info inspect read",
-            "edit": "open modify change",
-            "rm": "remove del erase drop",
-            "undo": "revert rollback back",
-            "log": "changes recent activity",
-            "tags": "tag label labels",
-            "config": "settings set preferences options",
-            "import": "load",
-            "export": "dump backup save-as",
-            "share": "publish public",
-            "unshare": "hide private",
-            "init": "install setup connect",
-            "uninstall": "disconnect leave",
-            "uninstall --purge": "purge",
-            "doctor": "check health verify",
-            "doctor --fix": "fix repair",
-            "ui": "web desk browse",
-            "janitor run": "clean cleanup tidy dedupe gc",
-            "review": "inbox pending todo",
-            "sync --push": "push",
-            "sync": "pull",
-            "inject --explain": "explain why",
-            "blame": "who",
-        }.items()
-        for word in words.split()
-    }
-)
+MEANT: Final[Mapping[str, str]] = {
+    word: meant
+    for meant, words in {
+        "remember": "save store note learn create new write put",
+        "recall": "query ask lookup what which how",
+        "search": "grep",
+        "show": "cat view info inspect read",
+        "edit": "open modify change",
+        "rm": "remove del erase drop",
+        "undo": "revert rollback back",
+        "log": "changes recent activity",
+        "tags": "tag label labels",
+        "config": "settings set preferences options",
+        "import": "load",
+        "export": "dump backup save-as",
+        "share": "publish public",
+        "unshare": "hide private",
+        "init": "install setup connect",
+        "uninstall": "disconnect leave",
+        "uninstall --purge": "purge",
+        "doctor": "check health verify",
+        "doctor --fix": "fix repair",
+        "ui": "web desk browse",
+        "janitor run": "clean cleanup tidy dedupe gc",
+        "review": "inbox pending todo",
+        "sync --push": "push",
+        "sync": "pull",
+        "inject --explain": "explain why",
+        "blame": "who",
+    }.items()
+    for word in words.split()
+}
 _DESTROYS: Final = frozenset({"forget", "rm", "delete", "reject", "uninstall", "unshare"})
 _LIKE, _SURE = 70.0, 85.0  # percent of letters in common with a command; with one that takes something away
 _MARK: Final = "\0"  # before a text that begins with a dash: no word of a command line can hold it

@@ -15,7 +15,6 @@ from memsync.memories.results import Entry
 from memsync.records import Memory
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes
-from memsync.web.memories import link_to
 from memsync.web.shelf import Shelf
 
 routes = Routes()
@@ -50,7 +49,6 @@ class Node(NamedTuple):
     entry: Entry
     x: float
     y: float
-    url: str
 
 
 class Edge(NamedTuple):
@@ -145,7 +143,7 @@ def draw(links: Sequence[Link]) -> list[Edge]:
     for number, entry in enumerate(chosen):
         turn = 2 * math.pi * number / len(chosen)
         x, y = _WIDTH / 2 + (_WIDTH / 2 - 90) * math.cos(turn), _HEIGHT / 2 + (_HEIGHT / 2 - 30) * math.sin(turn)
-        nodes[entry.id] = Node(entry, round(x, 1), round(y, 1), link_to(entry))
+        nodes[entry.id] = Node(entry, round(x, 1), round(y, 1))
     return [
         Edge(nodes[one.id], how, nodes[other.id]) for one, how, other in links if {one.id, other.id} <= nodes.keys()
     ]

@@ -23,7 +23,7 @@ from memsync.store.checkout import Checkout
 from memsync.system.texts import one_line
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo
-from memsync.web.memories import link_to, version_of
+from memsync.web.memories import version_of
 from memsync.web.review import link_to_card
 from memsync.web.shelf import tell_problem
 
@@ -73,11 +73,10 @@ def compare(project: Project, against: Against) -> Difference:
 
 
 class Card(NamedTuple):
-    """A memory that differs, the page of it if it is there, and which version of it was seen."""
+    """A memory that differs, as it is if it is there, and which version of it was seen."""
 
     event: Event
     entry: Entry | None
-    url: str
     version: str
 
 
@@ -114,7 +113,7 @@ def make_card(project: Project, event: Event) -> Card:
     """Return *event* with the memory that it is about, as far as it is there."""
     memory = project.store("project").get(event.id)
     entry = project.mark(project.entry("project", memory)) if memory else None
-    return Card(event, entry, link_to(entry) if entry else "", version_of(memory) if memory else "")
+    return Card(event, entry, version_of(memory) if memory else "")
 
 
 def list_rows(change: SkillChange) -> list[str]:

@@ -15,7 +15,7 @@ from memsync.records import DEFAULT_TYPE, Scope, sent_id, shown_id
 from memsync.system.texts import one_line
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo, fail
-from memsync.web.memories import find_entry, link_to, record_page, values_of, version_of
+from memsync.web.memories import find_entry, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
 from memsync.web.undo import offer
 
@@ -48,7 +48,7 @@ def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     try:
         entry = find_unchanged(project, given)
     except Changed as error:
-        return fail(error, given.raw("content"), link_to(find_entry(project, given)))
+        return fail(error, given.raw("content"), pages.link_to(find_entry(project, given)))
     except MemoryNotFound as error:
         return fail(error, given.raw("content"))
     said = {name: given.raw(name) for name in values_of(entry.memory)}
@@ -99,7 +99,11 @@ def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "")
     ]
     also += [f"compared by words only, because {result.degraded}"] if result.degraded else []
     return Done(
-        said, link_to(entry), commands, make_undo(undo, entry) if undo and result.status != "exists" else None, also
+        said,
+        pages.link_to(entry),
+        commands,
+        make_undo(undo, entry) if undo and result.status != "exists" else None,
+        also,
     )
 
 
@@ -199,7 +203,7 @@ def share(project: Project, given: Given) -> Done:
     """Move a private memory into the project."""
     (moved,) = sharing.share(project, [find_unchanged(project, given).id])
     command = pages.command("memory", "share", text=moved.id)
-    return Done(f"shared {shown_id(moved.id)}", link_to(moved), [command], make_undo("unshare", moved))
+    return Done(f"shared {shown_id(moved.id)}", pages.link_to(moved), [command], make_undo("unshare", moved))
 
 
 @routes.writes("/memory/unshare")
@@ -208,7 +212,9 @@ def unshare(project: Project, given: Given) -> Done:
     (moved,) = sharing.unshare(project, [find_unchanged(project, given).id])
     kept = ["git keeps what was committed of it; commit the removal"] if sharing.is_committed(project, moved.id) else []
     command = pages.command("memory", "unshare", text=moved.id)
-    return Done(f"{shown_id(moved.id)} is private now", link_to(moved), [command], make_undo("share", moved), kept)
+    return Done(
+        f"{shown_id(moved.id)} is private now", pages.link_to(moved), [command], make_undo("share", moved), kept
+    )
 
 
 @routes.writes("/memory/approve")
@@ -217,7 +223,7 @@ def approve(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     project.screening.approve(entry)
     command = pages.command("memory", "approve", "--yes", text=entry.id)
-    return Done(f"approved {shown_id(entry.id)}", link_to(entry), [command], make_undo("revoke", entry))
+    return Done(f"approved {shown_id(entry.id)}", pages.link_to(entry), [command], make_undo("revoke", entry))
 
 
 @routes.writes("/memory/revoke")
@@ -226,4 +232,4 @@ def revoke(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     project.screening.revoke(entry)
     command = pages.command("memory", "approve", "--revoke", text=entry.id)
-    return Done(f"{shown_id(entry.id)} waits again", link_to(entry), [command])
+    return Done(f"{shown_id(entry.id)} waits again", pages.link_to(entry), [command])

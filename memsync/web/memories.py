@@ -57,11 +57,6 @@ def version_of(memory: Memory) -> str:
     return mark(memory).hex()
 
 
-def link_to(entry: Entry, path: str = "/memory") -> str:
-    """Return the address of the page of *entry*. An id may hold nearly anything, so it is no part of the path."""
-    return pages.address(path, {"id": sent_id(entry.id), "scope": entry.scope})
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """A memory in a list; `why` says where its score comes from, `weak` that it only shares words with the query."""
@@ -69,11 +64,6 @@ class Row:
     entry: Entry
     why: str = ""
     weak: bool = False
-
-    @property
-    def url(self) -> str:
-        """The page of the memory."""
-        return link_to(self.entry)
 
     @property
     def pick(self) -> str:
@@ -214,18 +204,6 @@ class Anchored(NamedTuple):
     code: anchors.Excerpt | None
 
 
-class Relative(NamedTuple):
-    """Another memory, and how it is linked with this one."""
-
-    how: str
-    entry: Entry
-
-    @property
-    def url(self) -> str:
-        """The page of the other."""
-        return link_to(self.entry)
-
-
 def find_entry(project: Project, given: Given, name: str = "id") -> Entry:
     """Return the memory that a page or a form names, in the field *name*.
 
@@ -293,20 +271,20 @@ def _read_anchors(project: Project, entry: Entry) -> list[Anchored]:
     ]
 
 
-def _find_relatives(shelf: Shelf, project: Project, entry: Entry) -> Iterator[Relative]:
-    """Yield the memories that *entry* names, and those that name it."""
+def _find_relatives(shelf: Shelf, project: Project, entry: Entry) -> Iterator[tuple[str, Entry]]:
+    """Yield the memories that *entry* names, and those that name it, each after how they are linked."""
     one = entry.memory
     named, linked = set(_ID.findall(one.content)), {link.target: link.relation for link in links_of(one)}
     for two, make in shelf.memories(project):
         if two.id == one.id:
             continue
         if two.id in one.supersedes:
-            yield Relative("supersedes", make())
+            yield "supersedes", make()
         if one.id in two.supersedes:
-            yield Relative("superseded by", make())
+            yield "superseded by", make()
         if one.conflict_of == two.id or two.conflict_of == one.id:
-            yield Relative("in conflict with", make())
+            yield "in conflict with", make()
         if two.id in linked or two.id in named:
-            yield Relative(linked.get(two.id, "mentions"), make())
+            yield linked.get(two.id, "mentions"), make()
         if len(one.id) > _SHORT and one.id in two.content and one.id in _ID.findall(two.content):
-            yield Relative("mentioned by", make())
+            yield "mentioned by", make()

@@ -48,6 +48,7 @@ def _environment() -> Environment:
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": name_scope,
+        "url": link_to,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,
     }
@@ -112,6 +113,11 @@ def option(name: str, value: str | bool | None) -> Sequence[str]:
 def address(path: str, said: Mapping[str, str]) -> str:
     """Return the address of *path* with what is *said*; for half a character, which none can hold, stands a question mark."""
     return f"{path}?{urlencode(said, errors='replace')}"
+
+
+def link_to(entry: Entry) -> str:
+    """Return the address of the page of *entry*. An id may hold nearly anything, so it is no part of the path."""
+    return address("/memory", {"id": sent_id(entry.id), "scope": entry.scope})
 
 
 def content(text: str) -> Sequence[str]:

@@ -14,7 +14,6 @@ from memsync.memories.project import Project
 from memsync.setup import corrected
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo
-from memsync.web.memories import link_to
 
 routes = Routes()
 
@@ -58,8 +57,6 @@ def _page(waiting: Waiting, project: Project, at: str, kind: str, said: str = ""
         "is_reading": waiting.is_reading,
         "seconds": waiting.seconds if kind == queue.COPIES else None,
         "failure": waiting.failure if kind == queue.COPIES else None,
-        "subject": link_to(card.subject) if card and card.subject else "",
-        "neighbour": link_to(card.neighbour) if card and card.neighbour else "",
     }
     if card:
         both = [card.text, *(copy.entry.content for copy in card.copies)] if card.copies else [card.other, card.text]

@@ -11,7 +11,6 @@ from memsync.memories.project import Project
 from memsync.records import parse_time, sent_id
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes
-from memsync.web.memories import link_to
 
 routes = Routes()
 
@@ -49,7 +48,7 @@ def try_prompt(project: Project, given: Given) -> Page:
     """Return what an agent would be given for a prompt, and by which rule not; nothing is noted, the prompt either."""
     prompt, session = given.raw("prompt")[:_LONGEST], given.get("session")
     found = explain(RecallSession(project, session), prompt or None)
-    rows = [(one, MEANINGS[one.rule], link_to(one.entry)) for one in found.verdicts]
+    rows = [(one, MEANINGS[one.rule]) for one in found.verdicts]
     command = pages.command("inject", "--explain", prompt=prompt or None, session=session or None)
     return _page(prompt=prompt, session=session, tried=found, verdicts=rows, command=command)
 

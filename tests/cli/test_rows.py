@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,8 @@ LONG = "the public API limits a client after 600 requests a minute and answers 4
 @pytest.fixture
 def at_terminal(monkeypatch):
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
-    monkeypatch.setattr(terminal, "_measure", lambda: os.terminal_size((60, 24)))
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("LINES", "24")
 
 
 def test_a_pipe_gets_one_whole_line(monkeypatch):
