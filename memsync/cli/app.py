@@ -150,7 +150,7 @@ class RootGroup(LazyGroup):
         ("project", "init uninstall"),
         ("status", "status"),
         ("project", "doctor"),
-        ("trust", "trust"),
+        ("settings", "trust"),
         ("status", "sync"),
         ("memory", "memory"),
         ("settings", "config"),

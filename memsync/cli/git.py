@@ -33,17 +33,12 @@ def git() -> None:
     """Set memsync up in a clone, so that memories travel with commits."""
 
 
-def _require_layout(project: Project) -> Layout:
+def _require_git(project: Project) -> tuple[Layout, Path]:
+    """Return where things are, and the top of the work tree."""
     layout = project.layout
     if layout.git is None or layout.root is None:
         raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
-    return layout
-
-
-def _require_top(project: Project) -> Path:
-    git = _require_layout(project).git
-    assert git is not None
-    return git.root
+    return layout, layout.git.root
 
 
 @command(git)
@@ -60,7 +55,8 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
     Example:
       memsync git install
     """
-    done = driver.install(_require_top(project)) if no_hooks else put(_require_layout(project))
+    layout, top = _require_git(project)
+    done = driver.install(top) if no_hooks else put(layout)
     if done:
         project.journal.note_change("installed git's hooks or merge driver", "git uninstall")
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
@@ -74,7 +70,7 @@ def uninstall(project: Project, /) -> Answer:
     Example:
       memsync git uninstall
     """
-    done = take_out(_require_layout(project))
+    done = take_out(_require_git(project)[0])
     if done:
         project.journal.note_change("took our hooks out of git", "git install")
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
@@ -88,7 +84,7 @@ def status(project: Project, /) -> Answer:
     Example:
       memsync git status --json
     """
-    value: dict[str, Any] = ask(_require_layout(project))
+    value: dict[str, Any] = ask(_require_git(project)[0])
     keeper = value["keeper"]
     kept = "outside the repository" if keeper == "outside" else f"kept by {keeper}"
     lines = [f"hooks in {one_line(value['hooks_path'])} ({kept})"]
@@ -117,7 +113,7 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
       memsync git check
       memsync git check .gobby/memories.jsonl --json
     """
-    checkout = Checkout(_require_top(project), in_hook=True)
+    checkout = Checkout(_require_git(project)[1], in_hook=True)
     changed = list_staged(checkout)
     asked = [one for one in changed if not paths or one.path in paths]
     found = list(check_staged(checkout, asked, AllowLists(checkout.top)))

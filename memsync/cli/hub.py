@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -42,6 +42,7 @@ def hub() -> None:
     """
 
 
+_SHOWN: Final = 20
 hub_command = partial(command, has_project=False)
 as_option = click.option("--as", "principal", default="", metavar="NAME", help="For that principal, on a server's hub.")
 
@@ -137,11 +138,9 @@ def sync(refs: tuple[str, ...], watch: bool, every: float) -> Answer | None:
             outcomes = syncing.sync(
                 open_hub.database, open_hub.meaning, refs=refs, due=watch, embedder=open_hub.settings.embedder
             )
-            answer = Answer(
-                {"repositories": outcomes, "summary": syncing.summary(outcomes)},
-                _format_outcomes(outcomes),
-                1 if any(one.what in ("failed", "gone") for one in outcomes) else 0,
-            )
+            value = {"repositories": outcomes, "summary": syncing.summary(outcomes)}
+            has_failed = any(one.what in ("failed", "gone") for one in outcomes)
+            answer = Answer(value, _format_outcomes(outcomes), 1 if has_failed else 0)
             if not watch:
                 return answer
             print_answer(answer, as_json=bool(click.get_current_context().params["as_json"]))
@@ -160,9 +159,8 @@ def status() -> Answer:
     """
     if (settings := config.load()).server:
         readable = client.list_repositories(settings)
-        return Answer(
-            {"server": settings.server, "repositories": readable}, _format_readable(settings.server, readable)
-        )
+        value = {"server": settings.server, "repositories": readable}
+        return Answer(value, _format_readable(settings.server, readable))
     with calls.Hub.open() as open_hub:
         value = open_hub.status()
     return Answer(value, _format_status(value))
@@ -324,18 +322,14 @@ def push(repository: str, branch: str) -> Answer:
     return Answer(told, text)
 
 
-_SHOWN = 20
-
-
 def add_hub(answer: Answer, query: str | None, how: Mapping[str, Any]) -> Answer:
     """Return *answer* with what the hub has on *query* by the same options, but for what is there already."""
     if not query:
         raise UsageError("what other repositories know depends on a query; give one")
     names = ("memory_type", "tags_all", "tags_any", "tags_none", "min_importance")
+    filters = Filters(**{name: how[name] for name in names})
     known = {(one["id"], one["content"]) for one in answer.value["memories"]}
-    found = calls.ask_beside(
-        query, known, limit=how["limit"] or 15, filters=Filters(**{name: how[name] for name in names})
-    )
+    found = calls.ask_beside(query, known, limit=how["limit"] or 15, filters=filters)
     return Answer({**answer.value, "hub": found.as_dict()}, f"{answer.text}\nfrom the hub:\n{_format_recall(found)}")
 
 
@@ -388,11 +382,9 @@ def _format_readable(server: str, found: Sequence[Mapping[str, Any]]) -> str:
 
 def _format_recall(found: HubRecall) -> str:
     """Return two lines for each hit, weak ones last."""
-    weak = [hit for hit in found.hits if hit.confidence < found.floor]
     lines = [line for hit in found.hits if hit.confidence >= found.floor for line in _format_hit(hit)]
-    if weak:
-        lines.append(click.style("weak matches:", dim=True))
-        lines += [line for hit in weak for line in _format_hit(hit)]
+    if weak := [line for hit in found.hits if hit.confidence < found.floor for line in _format_hit(hit)]:
+        lines += [click.style("weak matches:", dim=True), *weak]
     lines += [f"degraded: {found.degraded}"] if found.degraded else []
     return "\n".join(lines) or _explain_nothing(found)
 

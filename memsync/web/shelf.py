@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
@@ -100,11 +100,7 @@ class Shelf:
             (store.stamp, project.state(scope).usage()) for scope, store in project.stores.items()
         ]
         last = self._looks.pop(project, None)
-        if (
-            last
-            and now <= last.until
-            and all(a[0] == b[0] and (a[1] is b[1] or a[1] == b[1]) for a, b in zip(last.seen, seen, strict=True))
-        ):
+        if last and now <= last.until and last.seen == seen:
             self._looks[project] = last = last._replace(seen=seen)  # the next look compares with what is still there
             return last
         del last  # before there are as many again
@@ -146,16 +142,8 @@ def tell_problem(store: Store | None) -> str:
     return f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else "")
 
 
-def _find_choices(memories: Iterable[Memory]) -> Choices:
-    types: set[str] = set()
-    tags: Counter[str] = Counter()
-    authors: Counter[str] = Counter()
-    for memory in memories:
-        types.add(memory.memory_type)
-        tags.update(memory.tags)
-        authors.update([memory.author] if memory.author else ())
-    return Choices(sort_types(types), _list_common(tags), _list_common(authors))
-
-
-def _list_common(counts: Counter[str]) -> list[str]:
-    return [name for name, _ in counts.most_common(_MOST)]
+def _find_choices(memories: Sequence[Memory]) -> Choices:
+    tags = Counter(tag for memory in memories for tag in memory.tags)
+    authors = Counter(memory.author for memory in memories if memory.author)
+    common = ([name for name, _ in counts.most_common(_MOST)] for counts in (tags, authors))
+    return Choices(sort_types({memory.memory_type for memory in memories}), *common)
