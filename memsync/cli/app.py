@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the help, without other names of the same."""
-        names = sorted(self.commands, key=self._homes.__contains__)
+        names = sorted(self.commands, key=lambda name: name in self._homes)
         return [*names, *self.list_shortcuts()] if "_MEMSYNC_COMPLETE" in os.environ else names
 
     def list_shortcuts(self) -> list[str]:

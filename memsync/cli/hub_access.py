@@ -20,20 +20,21 @@ from memsync.store.files import resolve_named
 from memsync.store.places import locate
 from memsync.system.texts import count, one_line
 
-days_option = click.option(
-    "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="For so long; otherwise until taken back."
+_days_option = click.option(
+    "--days",
+    "lasting",
+    type=click.FloatRange(0, min_open=True),
+    callback=lambda _ctx, _param, days: None if days is None else timedelta(days=days),
+    metavar="N",
+    help="For so long; otherwise until taken back.",
 )
-
-
-def _lasting(days: float | None) -> timedelta | None:
-    return None if days is None else timedelta(days=days)
 
 
 @hub_command(hub)
 @click.argument("principal", metavar="NAME")
 @click.argument("refs", metavar="REPOSITORY...", nargs=-1, required=True)
-@days_option
-def grant(principal: str, refs: tuple[str, ...], days: float | None) -> Answer:
+@_days_option
+def grant(principal: str, refs: tuple[str, ...], lasting: timedelta | None) -> Answer:
     """Let NAME read repositories.
 
     \b
@@ -44,7 +45,7 @@ def grant(principal: str, refs: tuple[str, ...], days: float | None) -> Answer:
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         repos = [sync.find(connection, ref).id for ref in refs]
         who = access.have_principal(connection, principal)
-        granted = access.grant(connection, who, repos, lasting=_lasting(days), source="person")
+        granted = access.grant(connection, who, repos, lasting=lasting, source="person")
     name = one_line(principal)
     said = f"{name} may read {repositories(granted)}; `memsync hub token make {name}` lets a program of theirs ask"
     return Answer({"granted": granted}, said)
@@ -108,11 +109,9 @@ def mirror(source: str, host: str, api: str) -> Answer:
         with open_hub.database.writing() as connection:
             known = sync.list_known(connection)
         if source in forge.HOSTS:
-            told, asked = forge.read_readers(
-                forge.open_forge(forge.kind_of(source), os.environ, host=host, api=api),
-                [(one.id, one.url) for one in known],
-                failures.__setitem__,
-            )
+            asks = forge.open_forge(forge.kind_of(source), os.environ, host=host, api=api)
+            addresses = [(one.id, one.url) for one in known]
+            told, asked = forge.read_readers(asks, addresses, lambda url, why: failures.update({url: why}))
         elif Path(source).is_file():
             told, asked = {}, [one.id for one in known]
             rows, source = forge.read_csv(Path(source)), "csv"
@@ -144,8 +143,8 @@ def token() -> None:
     type=click.Choice(["search", "push", "metrics"]),
     help="What with it may be done (repeat).  [default: search]",
 )
-@days_option
-def make(principal: str, name: str, scopes: tuple[str, ...], days: float | None) -> Answer:
+@_days_option
+def make(principal: str, name: str, scopes: tuple[str, ...], lasting: timedelta | None) -> Answer:
     """Make a token for NAME, and print it this once.
 
     \b
@@ -154,7 +153,7 @@ def make(principal: str, name: str, scopes: tuple[str, ...], days: float | None)
     """
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         who = access.have_principal(connection, principal)
-        made = access.make_token(connection, who, name=name, scopes=scopes or ("search",), lasting=_lasting(days))
+        made = access.make_token(connection, who, name=name, scopes=scopes or ("search",), lasting=lasting)
     return Answer({"token": made}, made)
 
 
@@ -173,12 +172,10 @@ def list_() -> Answer:
 
 
 def _format_token(one: Mapping[str, Any]) -> str:
-    said = [str(one["token"]), one_line(one["principal"]), one_line(one["name"])]
-    ends = "ran out" if one["expired"] else "until"
-    until = f"{ends} {one['until']}" if one["until"] else ""
-    told = [until, f"last used {one['used_at']}" if one["used_at"] else "never used"]
-    state = ["revoked"] if one["revoked_at"] else filter(None, told)
-    return f"{' '.join(filter(None, said))} ({', '.join(one['scopes'])}) {', '.join(state)}"
+    names = " ".join(filter(None, (str(one["token"]), one_line(one["principal"]), one_line(one["name"]))))
+    state = [f"{'ran out' if one['expired'] else 'until'} {one['until']}"] if one["until"] else []
+    state.append(f"last used {one['used_at']}" if one["used_at"] else "never used")
+    return f"{names} ({', '.join(one['scopes'])}) {'revoked' if one['revoked_at'] else ', '.join(state)}"
 
 
 @hub_command(token, "revoke")
@@ -242,9 +239,7 @@ def questions(collect: int | None, stop: bool) -> Answer:
             calls.collect(connection, collect)
         of = calls.is_collecting(connection)
         found = calls.top(connection)
-    nothing = (
-        f"nothing that {of} have asked in vain"
-        if of
-        else "questions are not collected; --collect N begins, of what N have asked"
-    )
+    nothing = "questions are not collected; --collect N begins, of what N have asked"
+    if of:
+        nothing = f"nothing that {of} have asked in vain"
     return Answer({"collects": of, "questions": found}, format_questions(found) or nothing)

@@ -176,9 +176,10 @@ def _format_bullet(event: Event) -> str:
 
 
 def _mark(text: str, mark: str) -> str:
-    inner = render.one_line(text)
-    left, right = " " * text[:1].isspace(), " " * text[-1:].isspace()
-    return f"{left}{mark}{_escape(inner)}{mark}{right}" if inner else " "
+    if not (inner := render.one_line(text)):
+        return " "
+    left, right = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
+    return f"{left}{mark}{_escape(inner)}{mark}{right}"
 
 
 def _escape(text: str) -> str:

@@ -316,10 +316,9 @@ def link(project: Project, /, is_global: bool, copy: bool, remove: bool) -> Answ
     """
     done = make(project.skills, "global" if is_global else "project", copy=copy, remove=remove)
     if done:
-        project.journal.note_change(
-            "took links to skills away" if remove else "made links to skills",
-            f"skill link{' --global' * is_global}{' --remove' * (not remove)}",
-        )
+        what = "took links to skills away" if remove else "made links to skills"
+        back = ["skill link", *(["--global"] if is_global else []), *([] if remove else ["--remove"])]
+        project.journal.note_change(what, " ".join(back))
     lines = [f"{one.done} {one.path}" for one in done]
     return Answer({"links": done}, "\n".join(lines) or "nothing to do")
 

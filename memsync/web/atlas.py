@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -18,7 +18,6 @@ from memsync.web.desk import Given, Page, Routes
 from memsync.web.shelf import Shelf
 
 routes = Routes()
-
 _PLACES: Final = 200  # of a folder
 _NODES: Final = 40  # of the graph
 _WIDTH: Final = 760
@@ -63,21 +62,21 @@ class Edge(NamedTuple):
 def show(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the map of a folder of the repository, the top without a name, and the graph of all memories."""
     folder = given.get("in").strip("/")
-    live = [memory for memory, _ in shelf.memories(project) if not memory.archived_at]
+    names = folder.split("/") if folder else []
+    above = [("all", ""), *((name, "/".join(names[: number + 1])) for number, name in enumerate(names))]
+    makers = [(memory, make) for memory, make in shelf.memories(project) if not memory.archived_at]
+    live = [memory for memory, _ in makers]
     places = list_places(live, folder)
-    root = project.layout.root
-    for place in places[:_PLACES] if root else ():
-        assert root
-        place.stale = citations.find_stale(sorted(place.texts), root) if not place.is_folder else ()
+    if root := project.layout.root:
+        for place in places[:_PLACES]:
+            place.stale = () if place.is_folder else citations.find_stale(sorted(place.texts), root)
     links = list_links(live)
     wanted = {id_ for one, _, other in links for id_ in (one, other)}
-    ends = {
-        memory.id: make() for memory, make in shelf.memories(project) if memory.id in wanted and not memory.archived_at
-    }
+    ends = {memory.id: make() for memory, make in makers if memory.id in wanted}
     edges = draw([(ends[one], how, ends[other]) for one, how, other in links])
     view = {
         "folder": folder,
-        "above": [(name, pages.address("/map", {"in": path})) for name, path in _list_above(folder)],
+        "above": [(name, pages.address("/map", {"in": path})) for name, path in above],
         "places": places[:_PLACES],
         "left": len(places[_PLACES:]),
         "bare": sum(not memory.anchors for memory in live),
@@ -88,13 +87,6 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
         "command": pages.command("memory", "list"),
     }
     return Page("map.html", view)
-
-
-def _list_above(folder: str) -> Iterator[tuple[str, str]]:
-    yield "all", ""
-    names = folder.split("/") if folder else []
-    for number, name in enumerate(names, 1):
-        yield name, "/".join(names[:number])
 
 
 def list_places(memories: Iterable[Memory], folder: str) -> list[Place]:
@@ -114,9 +106,6 @@ def list_places(memories: Iterable[Memory], folder: str) -> list[Place]:
     return sorted(found.values(), key=lambda place: (-len(place.ids), place.path, place.is_folder))
 
 
-Link = tuple[Entry, str, Entry]
-
-
 def list_links(memories: Sequence[Memory]) -> list[tuple[str, str, str]]:
     """Return by their ids which memory supersedes, contradicts as one side of a merge, or names which other."""
     ids = {memory.id for memory in memories}
@@ -131,7 +120,7 @@ def list_links(memories: Sequence[Memory]) -> list[tuple[str, str, str]]:
     return [(one, how, other) for (one, other), how in found.items()]
 
 
-def draw(links: Sequence[Link]) -> list[Edge]:
+def draw(links: Sequence[tuple[Entry, str, Entry]]) -> list[Edge]:
     """Return *links* with their ends on an ellipse, as many as can be read: those whose ends have most links first."""
     degrees: dict[str, int] = {}
     for one, _, other in links:

@@ -28,7 +28,6 @@ from memsync.web.review import link_to_card
 from memsync.web.shelf import tell_problem
 
 routes = Routes()
-
 _ROWS: Final = 200
 _LINES: Final = 2_000  # of a skill
 _BRANCHES: Final = 100

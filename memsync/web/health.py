@@ -24,7 +24,6 @@ from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo
 
 routes = Routes()
-
 _SHOWN: Final = 300  # findings
 _FRESH: Final = 5.0  # seconds for which what was found is shown to whoever asks
 _SLICE: Final = 0.25  # seconds of screening for one look; the next one goes on from there

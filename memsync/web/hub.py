@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from memsync.hub.search import HubRecall
 
 routes = Routes()
-
 _WAIT: Final = 0.5  # seconds that a page waits at first, and others with it
 _SLOW: Final = 5.0  # seconds after which the page says that the hub does not answer
 _MOST: Final = 4  # questions at once; as many more are refused while a hub hangs

@@ -15,7 +15,6 @@ from memsync.memories.project import Project
 from memsync.web.desk import Given, Page, Routes
 
 routes = Routes()
-
 _WAIT: Final = 0.5  # seconds that a page waits at first, and others with it; what is read by then is shown at once
 _LEFT: Final = 10.0  # seconds after which a page that asks no more was left
 _KEPT: Final = 16  # memories
@@ -48,11 +47,8 @@ class Readings:
         read = reader(project, ref)
         if read is None:
             return None
-        key = (
-            project.layout.root,
-            ref,
-            project.store("project").get(ref) is None,
-        )  # what is gone is looked for otherwise
+        is_gone = project.store("project").get(ref) is None  # what is gone is looked for otherwise
+        key = (project.layout.root, ref, is_gone)
         one = self._kept[key] = self._kept.pop(key, _Reading())
         one.asked = time.monotonic()
         for old in [key for key, some in self._kept.items() if not some.is_going][:-_KEPT]:

@@ -16,7 +16,6 @@ from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo
 
 routes = Routes()
-
 _WORDS: Final = {
     "secret": "Secrets",
     "flagged": "Read like orders",

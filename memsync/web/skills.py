@@ -16,7 +16,6 @@ from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo, plain_lines
 
 routes = Routes()
-
 _FIELDS: Final = ("name", "description", "instructions", "trigger_pattern", "tags")
 
 
@@ -27,15 +26,14 @@ def show_list(project: Project, given: Given) -> Page:
     diffs = {name: waiting.skill_diff(name) for name in waiting.skills()}
     view = {
         "query": query,
-        "skills": [(entry, link_to(entry)) for entry in project.skills.list(query)],
+        "skills": [(entry, _link_to(entry)) for entry in project.skills.list(query)],
         "candidates": [(name, diff, _version_of(diff)) for name, diff in diffs.items()],
         "command": pages.command("skill", "search", text=query) if query else pages.command("skill", "list"),
     }
     return Page("skills.html", view)
 
 
-def link_to(entry: SkillEntry) -> str:
-    """Return the address of the page of *entry*."""
+def _link_to(entry: SkillEntry) -> str:
     return pages.address("/skills/one", {"name": entry.name, "scope": entry.scope})
 
 
@@ -62,7 +60,7 @@ def _skill_page(
     project: Project, entry: SkillEntry, said: dict[str, str] | None = None, error: Exception | str = ""
 ) -> Page:
     data, _ = project.skills.stores[entry.scope].read(entry.name)
-    view = {"entry": entry, "problems": check.check(data, entry.name), "url": link_to(entry)}
+    view = {"entry": entry, "problems": check.check(data, entry.name), "url": _link_to(entry)}
     return Page("skill.html", {**view, "values": said or _values_of(entry)}, error)
 
 
@@ -113,7 +111,7 @@ def _write_edit(project: Project, entry: SkillEntry, said: dict[str, str], was: 
         was=was,
     )
     undo = _make_undo(new) if changed and new.name == entry.name else None
-    return Done(f"{', '.join(changed) or 'nothing'} changed in {new.name}", link_to(new), [command], undo)
+    return Done(f"{', '.join(changed) or 'nothing'} changed in {new.name}", _link_to(new), [command], undo)
 
 
 def _make_undo(entry: SkillEntry) -> Undo:
@@ -150,7 +148,7 @@ def create(project: Project, given: Given) -> Done | Page:
         instructions="-",
     )
     undo = Undo("/skills/delete", {"ref": entry.name, "scope": entry.scope, "was": entry.version})
-    return Done(f"created the skill {entry.name}", link_to(entry), [command], undo)
+    return Done(f"created the skill {entry.name}", _link_to(entry), [command], undo)
 
 
 @routes.writes("/skills/delete")
@@ -173,7 +171,7 @@ def restore(project: Project, given: Given) -> Done:
         raise Changed(one_line(name, 64))  # somebody else has made one of that name since
     entry = project.skills.restore(name, _read_scope(given))
     command = pages.command("skill", "restore", text=name)
-    return Done(f"{entry.name} is as it was before", link_to(entry), [command], _make_undo(entry))
+    return Done(f"{entry.name} is as it was before", _link_to(entry), [command], _make_undo(entry))
 
 
 def _refuse_changed(entry: SkillEntry, given: Given) -> None:
@@ -186,7 +184,7 @@ def approve(project: Project, given: Given) -> Done:
     """Write a candidate into the repository."""
     waiting, name = _find_candidate(project, given)
     entry = waiting.approve_skill(name)
-    return Done(f"approved the skill {entry.name}", link_to(entry), [pages.command("skill", "approve", text=name)])
+    return Done(f"approved the skill {entry.name}", _link_to(entry), [pages.command("skill", "approve", text=name)])
 
 
 @routes.writes("/skills/reject")
