@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from memsync.format import codec
+from memsync.index.bulk import make_index
 from memsync.index.core import Index
 from memsync.index.embed import Meaning
 from memsync.index.embedders import choose
+from memsync.index.lexical import Base
 from memsync.index.rank import Ranking, Record
+from memsync.index.terms import term_key
 from memsync.memories.finder import Finder
 from memsync.memories.index_file import IndexFile
 from memsync.records import SCOPES, Change, Memory, Scope
@@ -64,12 +71,27 @@ def ask(searched: Index | Finder, query: str, limit: int = 15, **how: Any) -> An
 
 def index(*contents: str, meaning: Meaning | None = None, **how: Any) -> Index:
     """Return an index of *contents* with the ids "0", "1", …"""
-    return Index([record(str(n), content) for n, content in enumerate(contents)], meaning, **how)
+    return make_index([record(str(n), content) for n, content in enumerate(contents)], meaning, **how)
 
 
 def found(query: str, *contents: str, meaning: Meaning | None = None) -> list[int]:
     """Return the numbers of the *contents* that *query* finds, best first."""
     return [int(str(id_)) for id_ in ask(index(*contents, meaning=meaning), query).ids]
+
+
+def base_of(documents: Sequence[Sequence[str]]) -> Base:
+    """Return the postings of *documents*, each its terms."""
+    counts = [Counter(map(term_key, terms)) for terms in documents]
+    keys = sorted(set().union(*counts))
+    found = [[(slot, one[key]) for slot, one in enumerate(counts) if key in one] for key in keys]
+    pairs = np.array([pair for pairs in found for pair in pairs], np.int64).reshape(-1, 2)
+    return Base(
+        keys=np.array(keys, np.uint64),
+        starts=np.array([0, *accumulate(map(len, found))], np.int64),
+        slots=pairs[:, 0].astype(np.int32),
+        counts=pairs[:, 1].astype(np.float32),
+        lengths=np.array([len(terms) for terms in documents], np.float32),
+    )
 
 
 # on disk
@@ -96,7 +118,7 @@ def finder(stores: Stores, *, embedder: str = "none", stop_words: bool = True, c
     file = IndexFile(stores, place, embedder=embedder, stop_words=stop_words)
     if embedder == "builtin":
         file.meaning = BUILTIN
-    return Finder(stores, file, stop_words=stop_words, is_brief=False)
+    return Finder(stores, file, is_brief=False)
 
 
 def is_untouched(stores: Stores) -> bool:

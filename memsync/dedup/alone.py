@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from memsync.dedup.reading import hold_in_parts
-from memsync.index.pieces import Numbers, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,23 +36,32 @@ class Batch:
 
     def read(self, text: str) -> frozenset[str]:
         """Return the words of *text*, one of ours, as `hold_content` does."""
-        row = self._rows[text]
-        return frozenset(map(self._words.__getitem__, self._table.cut(row, row + 1).flat.tolist()))
+        start, end = self._table.starts[self._rows[text] :][:2]
+        return frozenset(map(self._words.__getitem__, self._table.flat[start:end].tolist()))
 
 
-def _number_words(texts: Sequence[str]) -> tuple[Table, list[str]]:
+class _Table(NamedTuple):
+    """Rows of numbers, one after the other: row *i* is ``flat[starts[i]:starts[i + 1]]``."""
+
+    flat: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+
+def _number_words(texts: Sequence[str]) -> tuple[_Table, list[str]]:
     """Return the words of each text as numbers, some of them twice, and what they stand for."""
-    sets, flat, starts = Numbers(), array("i"), array("q", [0])
+    words: dict[str, int] = {}
+    parts: dict[frozenset[str], list[int]] = {}  # most come again
+    flat, starts = array("i"), array("q", [0])
     for text in texts:
-        flat.extend(map(sets.__getitem__, hold_in_parts(text)))
+        for part in hold_in_parts(text):
+            if (numbers := parts.get(part)) is None:
+                numbers = parts[part] = [words.setdefault(word, len(words)) for word in sorted(part)]
+            flat.fromlist(numbers)
         starts.append(len(flat))
-    pieces = Table(np.frombuffer(flat, np.int32), np.frombuffer(starts, np.int64))
-    words = dict.fromkeys(chain.from_iterable(map(sorted, sets)))
-    numbers = dict(zip(words, range(len(words)), strict=True))
-    return pieces.through(Table.of([*map(sorted, sets)], numbers)), [*words]
+    return _Table(np.frombuffer(flat, np.int32), np.frombuffer(starts, np.int64)), [*words]
 
 
-def _find_alone(table: Table, kinds: int, share: float) -> NDArray[np.bool_]:
+def _find_alone(table: _Table, kinds: int, share: float) -> NDArray[np.bool_]:
     """Tell of each row of *table*, of *kinds* numbers, that no row before it has *share* of the numbers of the shorter one.
 
     A longer row that has these lacks no more than the rest, so of the rarest numbers of the shorter one it has one if they
@@ -62,7 +69,7 @@ def _find_alone(table: Table, kinds: int, share: float) -> NDArray[np.bool_]:
     it lacks. Of some rows that are alone it is not told.
     """
     count = len(table.starts) - 1
-    entries = np.sort(_join(np.repeat(np.arange(count), table.sizes), table.flat))
+    entries = np.sort(_join(np.repeat(np.arange(count), np.diff(table.starts)), table.flat))
     entries = entries[np.diff(entries, prepend=-1) > 0]  # each once
     sizes = np.bincount(entries >> _BITS, minlength=count)
     order = np.argsort(sizes, kind="stable")  # a shorter one comes first

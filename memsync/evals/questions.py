@@ -195,9 +195,9 @@ def ask(
     Archived records are left out, as in a recall. Importance and use do not reorder the first *depth*, so that the
     same suite gives the same figures on any day. What *inject* returns for a question is what a session is given.
     """
-    from memsync.index.core import Index
+    from memsync.index.bulk import make_index
 
-    index = Index([("project", memory) for memory in suite.records], meaning, stop_words=stop_words)
+    index = make_index([("project", memory) for memory in suite.records], meaning, stop_words=stop_words)
     answers = []
     for query in track(suite.queries):
         found = index.search(query.text, limit=depth, allow=lambda _, memory: None if memory.archived_at else 0.0)

@@ -1,73 +1,185 @@
-"""All rows of the database at once, as arrays of the warm index and back."""
+"""All rows of the database at once: made of many memories, and loaded as the arrays of a warm index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
+from array import array
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from memsync.index.core import Arrays
-from memsync.index.database import PAIR, Row, Vector, line_row, pack, record_row, seal, signed, unseal
+from memsync.index.core import Arrays, Index
+from memsync.index.database import PAIR, Database, Row, Vector, line_row, record_row, seal, signed, unseal
 from memsync.index.lexical import Base, Forward
 from memsync.index.places import place_terms
-from memsync.index.spelling import Grams
-from memsync.index.terms import live_anchors, term_key
-from memsync.index.vectors import Rows
+from memsync.index.spelling import Grams, build_grams
+from memsync.index.terms import embedding_text, is_word, live_anchors, term_key, text_key
+from memsync.index.tokens import Tokenizer
+from memsync.index.vectors import Rows, quantise
+from memsync.system.logs import follow_progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from memsync.index.database import Database
+    from memsync.index.embed import Meaning
+    from memsync.index.rank import Record
+    from memsync.records import Memory
 
 _KEY: Final = 8  # bytes of a term's number
+_CHUNK: Final = 1_000  # rows that are written at once
+_CACHE: Final = 1 << 16  # KiB of pages that are held; else they go to the disk and come back
 
 
-def split_arrays(rows: Sequence[Row], arrays: Arrays) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of each table for *rows*, whose slots are their places in *arrays*."""
-    base, forward, vectors = arrays.base, arrays.forward, arrays.vectors
-    made = _split_vectors(vectors) if vectors else [Vector()] * len(rows)
-    terms, starts = base.keys[forward.terms].tobytes(), forward.starts.tolist()
-    lengths, keys, texts = base.lengths.astype(int).tolist(), arrays.keys.tolist(), arrays.texts.tolist()
-    said = []
-    for slot, row in enumerate(rows):
-        start, middle, end = starts[2 * slot : 2 * slot + 3]
-        places = pack("Q", map(term_key, place_terms(live_anchors(row.memory))))
-        spoken = seal(terms[_KEY * start : _KEY * end])
-        said.append((slot, signed(keys[slot]), signed(texts[slot]), middle - start, spoken, places))
-    postings = _pair(base.slots, base.counts)
-    cuts = [PAIR * at for at in base.starts.tolist()]
-    words = [arrays.grams.word(place) for place in range(len(arrays.grams.sizes))]
-    grams = _pair(arrays.grams.places, arrays.grams.sizes[arrays.grams.places])
-    grams_at = [PAIR * at for at in arrays.grams.starts.tolist()]
+def fill(
+    database: Database,
+    rows: Sequence[Row],
+    tokenizer: Tokenizer,
+    meaning: Meaning | None,
+    known: Mapping[int, Vector] = MappingProxyType({}),
+) -> None:
+    """Have *database* hold *rows* and nothing else; the vectors of texts that are *known* by their numbers are not made again."""
+    embedding = _Embedding(meaning, known)
+    database.ask(f"PRAGMA cache_size = -{_CACHE}")
+    database.clear()
+    numbers, found = _number_terms(rows, tokenizer)
+    keys = np.fromiter(map(term_key, numbers), np.uint64, len(numbers))
+    raw, ends = keys[found.flat].tobytes(), (_KEY * np.cumsum(found.sizes)).tolist()
+    sizes = found.sizes.reshape(-1, 3).tolist()
+    for at in range(0, len(rows), _CHUNK):
+        some = list(enumerate(rows[at : at + _CHUNK], at))
+        vectors = embedding.embed([row.memory for _, row in some])
+        records, said = [], []
+        for (slot, row), (text, vector) in zip(some, vectors, strict=True):
+            spoken, hidden, places = sizes[slot]
+            length = spoken + hidden or min(places, 1)
+            records.append(record_row(slot, row, length, vector))
+            start, (_, middle, end) = ends[3 * slot - 1] if slot else 0, ends[3 * slot : 3 * slot + 3]
+            said.append((slot, text, spoken, seal(raw[start:middle]), seal(raw[middle:end])))
+        database.insert("record", records)
+        database.insert("line", [line_row(*one) for one in some])
+        database.insert("said", said)
+        database.insert(
+            "vector", [(slot, seal(made.numbers)) for (slot, _), (_, made) in zip(some, vectors, strict=True)]
+        )
+    database.insert("term", _seal_pairs(keys.view(np.int64), *_post(found, len(numbers))))
+    words = sorted(filter(is_word, numbers))
+    grams = build_grams(words)
+    database.insert("word", [(number, signed(term_key(word)), word) for number, word in enumerate(words)])
+    pairs = _pair(grams.places, grams.sizes[grams.places])
+    database.insert("gram", _seal_pairs(grams.keys, pairs, grams.starts))
+
+
+def make_index(records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> Index:
+    """Return a warm index of *records*, whatever files they are of."""
+    rows = Database(sqlite3.connect(":memory:"))
+    made = [Row(scope, memory, b"", is_plain=True) for scope, memory in records]
+    fill(rows, made, Tokenizer(stop_words=stop_words), meaning)
+    return Index(records, load_arrays(rows, has_vectors=meaning is not None), meaning, stop_words=stop_words)
+
+
+class _Found(NamedTuple):
+    """The numbers of the terms of all records, and how many of them each record says, hides and has of its places."""
+
+    flat: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+
+
+class _Numbers(dict[str, int]):
+    """A number for each term that is asked for, from 0."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+def _number_terms(rows: Sequence[Row], tokenizer: Tokenizer) -> tuple[_Numbers, _Found]:
+    numbers, flat, sizes = _Numbers(), array("i"), array("i")
+    number = numbers.__getitem__
+    for row in follow_progress(rows, "indexing"):
+        said, hidden = tokenizer.record_terms(row.memory), tokenizer.hidden_terms(row.memory)
+        places = place_terms(live_anchors(row.memory))
+        flat.extend(map(number, said + hidden + places))
+        sizes.extend((len(said), len(hidden), len(places)))
+    return numbers, _Found(np.frombuffer(flat, np.int32), np.frombuffer(sizes, np.int32))
+
+
+def _post(found: _Found, terms: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return for each of so many *terms* the slots that have it, each with how often, and where those of each begin."""
+    count = max(len(found.sizes) // 3, 1)
+    pairs = found.flat.astype(np.int64)  # in place from here on: of 100,000 records they are 40 MB
+    pairs *= count
+    pairs += np.repeat(np.arange(len(found.sizes) // 3), found.sizes.reshape(-1, 3).sum(1))
+    pairs.sort()
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.diff(first, append=len(pairs))
+    pairs = pairs[first]
+    starts = pairs.searchsorted(np.arange(terms + 1) * count)
+    pairs %= count
+    return _pair(pairs, counts), starts
+
+
+def _pair(numbers: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int32]:
+    return np.stack((numbers, counts), 1).astype(np.int32)
+
+
+def _seal_pairs(
+    keys: NDArray[np.int64], pairs: NDArray[np.int32], starts: NDArray[np.int64]
+) -> list[tuple[int, bytes]]:
+    """Return the rows of a table of pairs, in the order of their *keys*."""
+    raw, at = pairs.tobytes(), (PAIR * starts).tolist()
+    order = np.argsort(keys)
+    return [(key, seal(raw[at[n] : at[n + 1]])) for key, n in zip(keys[order].tolist(), order.tolist(), strict=True)]
+
+
+class _Embedding:
+    """Embeds texts, but for those *known* by their numbers; a vector of another length than the first one is none."""
+
+    def __init__(self, meaning: Meaning | None, known: Mapping[int, Vector]) -> None:
+        self._meaning, self._known = meaning, known
+        self._length = len(next(iter(known.values())).numbers) if known else 0
+
+    def embed(self, memories: Sequence[Memory]) -> list[tuple[int, Vector]]:
+        """Return the number of the text of each memory with its vector, 0 and an empty one where there is none."""
+        if self._meaning is None:
+            return [(0, Vector())] * len(memories)
+        keys = [signed(text_key(memory)) for memory in memories]
+        pairs = zip(keys, memories, strict=True)
+        new = {key: embedding_text(memory) for key, memory in pairs if key not in self._known}
+        made = self._make(new) if new else {}
+        found = [made.get(key) or self._known.get(key) for key in keys]
+        return [(key, one) if one else (0, Vector()) for key, one in zip(keys, found, strict=True)]
+
+    def _make(self, texts: Mapping[int, str]) -> dict[int, Vector]:
+        assert self._meaning is not None
+        made = self._meaning.embed([*texts.values()])
+        self._length = self._length or (0 if made is None else made.shape[1])
+        if made is None or made.shape[1] != self._length:  # another model under the same name
+            return {}
+        rows = quantise(made)
+        parts = zip(texts, rows.numbers, rows.scales.tolist(), rows.signs, strict=True)
+        return {key: Vector(numbers.tobytes(), scale, signs.tobytes()) for key, numbers, scale, signs in parts}
+
+
+def read_vectors(database: Database) -> dict[int, Vector]:
+    """Return each vector of *database*, by the number of its text."""
+    query = "SELECT text, numbers, scale, signs FROM said JOIN vector USING (slot) JOIN record USING (slot) WHERE text"
+    return {text: Vector(unseal(numbers), scale, signs) for text, numbers, scale, signs in database.ask(query)}
+
+
+def list_vectors(index: Index) -> dict[int, Vector]:
+    """Return the vectors that *index* has, by the numbers of their texts."""
+    records, rows = index.vectors()
+    if rows is None:
+        return {}
+    parts = zip(records, rows.numbers, rows.scales.tolist(), rows.signs, strict=True)
     return {
-        "record": [record_row(slot, row, lengths[slot], made[slot]) for slot, row in enumerate(rows)],
-        "line": [line_row(slot, row) for slot, row in enumerate(rows)],
-        "said": said,
-        "vector": [(slot, seal(one.numbers)) for slot, one in enumerate(made)],
-        "term": [(signed(key), seal(postings[cuts[at] : cuts[at + 1]])) for at, key in enumerate(base.keys.tolist())],
-        "word": [(place, signed(term_key(word)), word) for place, word in enumerate(words)],
-        "gram": [
-            (gram, seal(grams[grams_at[at] : grams_at[at + 1]])) for at, gram in enumerate(arrays.grams.keys.tolist())
-        ],
+        signed(text_key(record[1])): Vector(numbers.tobytes(), scale, signs.tobytes())
+        for record, numbers, scale, signs in parts
+        if record and scale
     }
-
-
-def _split_vectors(rows: Rows) -> list[Vector]:
-    """Return the vector of each slot; an empty one where its row is blank."""
-    numbers, signs = rows.numbers.tobytes(), rows.signs.tobytes()
-    width, step = rows.numbers.shape[1], rows.signs.shape[1]
-    return [
-        Vector(numbers[slot * width : (slot + 1) * width], scale, signs[slot * step : (slot + 1) * step])
-        for slot, scale in enumerate(rows.scales.tolist())
-    ]
-
-
-def _pair(numbers: NDArray[Any], counts: NDArray[Any]) -> bytes:
-    pairs = np.empty((len(numbers), 2), np.int32)
-    pairs[:, 0], pairs[:, 1] = numbers, counts
-    return pairs.tobytes()
 
 
 def load_arrays(database: Database, *, has_vectors: bool) -> Arrays:
@@ -76,27 +188,24 @@ def load_arrays(database: Database, *, has_vectors: bool) -> Arrays:
     Raises:
         ValueError: the rows do not fit together.
     """
-    ask = database.ask
-    records = ask("SELECT slot, length, scale, signs FROM record ORDER BY slot").fetchall()
+    records = database.ask("SELECT slot, length, scale, signs FROM record ORDER BY slot").fetchall()
     slots = np.array([slot for slot, *_ in records], np.int64)
-    said = ask("SELECT key, text, spoken, terms FROM said ORDER BY slot").fetchall()
-    terms = ask("SELECT key, postings FROM term ORDER BY key < 0, key").fetchall()  # as numbers without a sign
-    keys = np.array([key for key, _ in terms], np.int64).view(np.uint64)
+    said = database.ask("SELECT text, spoken, terms FROM said ORDER BY slot").fetchall()
+    if len(said) != len(records):
+        raise ValueError("records and what they say differ in number")
+    terms = database.ask("SELECT key, pairs FROM term ORDER BY key < 0, key").fetchall()  # as numbers without a sign
     pairs, starts = _join([postings for _, postings in terms])
     base = Base(
-        keys=keys,
+        keys=np.array([key for key, _ in terms], np.int64).view(np.uint64),
         starts=starts,
-        slots=slots.searchsorted(pairs[:, 0]).astype(np.int32),
+        slots=_renumber(slots, pairs[:, 0]),
         counts=pairs[:, 1].astype(np.float32),
         lengths=np.array([length for _, length, *_ in records], np.float32),
     )
-    if len(said) != len(records):
-        raise ValueError("records and what they say differ in number")
     return Arrays(
-        keys=np.array([key for key, *_ in said], np.int64).view(np.uint64),
-        texts=np.array([text for _, text, *_ in said], np.int64).view(np.uint64),
+        texts=np.array([text for text, *_ in said], np.int64).view(np.uint64),
         base=base,
-        forward=_load_forward(said, keys),
+        forward=_load_forward(said),
         grams=_load_grams(database),
         vectors=_load_vectors(database, records) if has_vectors else None,
     )
@@ -109,29 +218,34 @@ def _join(blobs: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     return pairs, np.array([0, *accumulate(len(blob) // PAIR for blob in found)], np.int64)
 
 
-def _load_forward(said: Sequence[tuple[Any, ...]], keys: NDArray[np.uint64]) -> Forward:
-    found = [(spoken, unseal(terms)) for _, _, spoken, terms in said]
-    numbers = np.frombuffer(b"".join(terms for _, terms in found), np.uint64)
+def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the places of *numbers* among the *known* ones, which rise."""
+    places = np.zeros(int(known[-1]) + 1 if len(known) else 0, np.int32)
+    places[known] = np.arange(len(known))
+    return places[numbers]
+
+
+def _load_forward(said: Sequence[tuple[Any, ...]]) -> Forward:
+    found = [(spoken, unseal(terms)) for _, spoken, terms in said]
     sizes = np.array([(spoken, len(terms) // _KEY - spoken) for spoken, terms in found], np.int64).reshape(-1)
     return Forward(
-        terms=keys.searchsorted(numbers).astype(np.int32),
+        terms=np.frombuffer(b"".join(terms for _, terms in found), np.uint64),
         starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
     )
 
 
 def _load_grams(database: Database) -> Grams:
     words = database.ask("SELECT number, word FROM word ORDER BY number").fetchall()
-    grams = database.ask("SELECT gram, words FROM gram ORDER BY gram").fetchall()
+    grams = database.ask("SELECT key, pairs FROM gram ORDER BY key").fetchall()
     pairs, starts = _join([one for _, one in grams])
-    numbers = np.array([number for number, _ in words], np.int64)
-    places = numbers.searchsorted(pairs[:, 0])
+    places = _renumber(np.array([number for number, _ in words], np.int64), pairs[:, 0])
     sizes = np.zeros(len(words), np.float32)
     sizes[places] = pairs[:, 1]
     letters = [word.encode() for _, word in words]
     return Grams(
         keys=np.array([gram for gram, _ in grams], np.int64),
         starts=starts,
-        places=places.astype(np.int32),
+        places=places,
         sizes=sizes,
         letters=np.frombuffer(b"".join(letters), np.uint8),
         ends=np.array([*accumulate(map(len, letters))], np.int32),

@@ -184,7 +184,7 @@ class Cold:
         for at in range(0, len(new), _AT_ONCE):
             some = new[at : at + _AT_ONCE]
             wanted = ", ".join(str(signed(key)) for key in some)
-            found = dict(self._ask(f"SELECT key, postings FROM term WHERE key IN ({wanted})").fetchall())
+            found = dict(self._ask(f"SELECT key, pairs FROM term WHERE key IN ({wanted})").fetchall())
             self._postings |= {key: unpack("i", found.get(signed(key), _NO_PAIRS)) for key in some}
 
     def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
@@ -208,7 +208,7 @@ class Cold:
         grams = trigrams(word)
         shared: Counter[int] = Counter()
         sizes: dict[int, int] = {}
-        for (raw,) in self._ask(f"SELECT words FROM gram WHERE gram IN ({', '.join(map(str, grams))})"):
+        for (raw,) in self._ask(f"SELECT pairs FROM gram WHERE key IN ({', '.join(map(str, grams))})"):
             pairs = unpack("i", raw)
             shared.update(numbers := pairs[::2])
             sizes.update(zip(numbers, pairs[1::2], strict=True))

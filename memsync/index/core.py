@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from memsync.index.evidence import Evidence, gather
 from memsync.index.gate import Lens
-from memsync.index.lexical import Base, Forward, Lexical, SlotTerms, build_base, build_forward, number_terms
-from memsync.index.pieces import Table, number_pieces
+from memsync.index.lexical import Base, Forward, Lexical, SlotTerms
 from memsync.index.places import place_terms
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
-from memsync.index.spelling import Grams, Spelling, build_grams
+from memsync.index.spelling import Grams, Spelling
 from memsync.index.synonyms import Synonyms
-from memsync.index.terms import embedding_text, is_word, live_anchors, record_key, text_key
+from memsync.index.terms import embedding_text, is_word, live_anchors, text_key
 from memsync.index.tokens import Tokenizer
-from memsync.index.vectors import Rows, Vectors, quantise, stack
+from memsync.index.vectors import Rows, Vectors, quantise
 from memsync.records import Change, Memory, Scope
-from memsync.system import logs
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -40,12 +38,8 @@ _NO_VECTOR: Final = 0  # in the place of a text's key, which is never 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrays:
-    """All that is derived from records, slot by slot, as built or as loaded from the database.
+    """All that is derived from records, slot by slot, as the database has it; `texts` tell what was embedded."""
 
-    `keys` tell which record a slot was made from, `texts` what was embedded.
-    """
-
-    keys: NDArray[np.uint64]
     texts: NDArray[np.uint64]
     base: Base
     forward: Forward
@@ -54,116 +48,31 @@ class Arrays:
 
 
 class Index:
-    """Records searchable by words, by likeness of words, and by meaning.
+    """Records searchable by words, by likeness of words, and by meaning: *records*, slot by slot of the *arrays*.
 
-    The same records give the same answers, whatever the order they came in and
-    whether the arrays were built or loaded. Threads may share it.
+    The same records give the same answers, whatever the order they came in. Threads may share it.
     """
 
-    def __init__(self, records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> None:
+    def __init__(
+        self, records: Sequence[Record | None], arrays: Arrays, meaning: Meaning | None, *, stop_words: bool = True
+    ) -> None:
         self._mutex = threading.RLock()
         self._meaning = meaning
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
         self._made_texts: NDArray[np.uint64] | None = None
-        self.start(records)
+        self._records: list[Record | None] = [*records]
+        self._dead: list[int] = []
+        self._texts = arrays.texts
+        self._lexical, self._spelling = Lexical(arrays.base), Spelling(arrays.grams)
+        self._said = SlotTerms(arrays.forward)
+        self._vectors = Vectors(arrays.vectors, meaning.unrelated) if arrays.vectors and meaning else None
 
-    def start(self, records: Sequence[Record], known: Arrays | None = None) -> None:
-        """Hold *records* and nothing else, from the arrays *known* as far as they fit: vectors are kept anyway."""
+    def apply(self, scope: Scope, changes: Sequence[Change]) -> bool:
+        """Bring the index up to date with *changes* of one store; False if they are so many that making it anew is quicker."""
+        if len(changes) > _MANY:
+            return False
         with self._mutex:
-            self._take(list(records), known)
-
-    def _take(self, records: list[Record], known: Arrays | None) -> None:
-        slots = self._usable_slots(known)
-        places: list[int | None] = (
-            [slots.get(record_key(record)) for record in records] if slots else [None] * len(records)
-        )
-        late = [record for slot, record in zip(places, records, strict=True) if slot is None]
-        gone = (len(known.keys) if known else 0) - (len(records) - len(late))
-        is_new = known is None or len(late) + gone > min(_MANY, len(slots) // 2)
-        if known is None or is_new:
-            known = self._build(records, known)
-            places, late, gone = list(range(len(records))), [], 0
-        self._records: list[Record | None] = [None] * len(known.keys)
-        for slot, record in zip(places, records, strict=True):
-            if slot is not None:
-                self._records[slot] = record
-        self._hold(known)
-        for slot in list(self._dead):
-            self._forget(slot)
-        for record, vector in zip(late, self._vectors_of([memory for _, memory in late]), strict=True):
-            self._put(record, vector)
-
-    def _hold(self, known: Arrays) -> None:
-        """Have the arrays *known*, slot by slot of the records."""
-        self._dead = [slot for slot, record in enumerate(self._records) if record is None]
-        self._keys, self._texts = known.keys, known.texts
-        self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
-        self._said = SlotTerms(known.forward, known.base.keys)
-        self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
-        self._whole: Arrays | None = known
-
-    def _usable_slots(self, known: Arrays | None) -> dict[int, int]:
-        """Return the slots by key; a record whose vector could not be made is not among them, so it is tried again."""
-        if known is None:
-            return {}
-        pairs = zip(known.keys.tolist(), known.texts.tolist(), strict=True)
-        return {key: slot for slot, (key, text) in enumerate(pairs) if text != _NO_VECTOR or not self._meaning}
-
-    def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
-        memories = [memory for _, memory in records]
-        documents, pieces = number_pieces(logs.follow_progress(memories, "indexing"))
-        found, vocabulary = number_terms(map(self._tokenizer.piece_terms, pieces))
-        terms, hidden = documents.through(found), found.sizes[documents.flat[documents.starts[1:] - 1]]
-        forward, base = build_forward(terms, hidden, vocabulary.is_place), build_base(terms, vocabulary)
-        texts = np.fromiter(map(text_key, memories), np.uint64, len(records))
-        vectors = self._embedded(memories, texts, old, documents, pieces)
-        del documents, pieces, found, terms  # of 100,000 records they are 30 MB, and trigrams take as much in between
-        return Arrays(
-            keys=np.fromiter(map(record_key, records), np.uint64, len(records)),
-            texts=texts,
-            base=base,
-            forward=forward,
-            grams=build_grams(sorted(filter(is_word, vocabulary.terms))),
-            vectors=vectors,
-        )
-
-    def _embedded(
-        self,
-        memories: Sequence[Memory],
-        texts: NDArray[np.uint64],
-        old: Arrays | None,
-        documents: Table,
-        pieces: Sequence[Any],
-    ) -> Rows | None:
-        """Return the vector of each memory, made only where *old* has none for its text.
-
-        What the embedder fails to make gets an empty row and _NO_VECTOR in *texts*.
-        """
-        if self._meaning is None:
-            return None
-        rows = {int(text): row for row, text in enumerate(old.texts.tolist()) if text} if old and old.vectors else {}
-        found = [rows.get(int(text), -1) for text in texts.tolist()]
-        new = np.flatnonzero(np.array(found, np.int64) < 0)
-        fresh = _read_all(self._meaning, [memories[n] for n in new.tolist()], documents.taken(new), pieces)
-        if fresh is None:
-            texts[new] = _NO_VECTOR
-        if not old or not old.vectors or len(new) == len(found):
-            return fresh
-        dim = old.vectors.numbers.shape[1]
-        made = fresh or quantise(np.zeros((len(new), dim), np.float32))
-        if made.numbers.shape[1] != dim:
-            return None  # another model under the same name; the next query makes all of them anew
-        order = np.array(found)
-        order[new] = len(old.vectors.scales) + np.arange(len(new))
-        return old.vectors.joined(made).taken(order)
-
-    def apply(self, scope: Scope, changes: Sequence[Change]) -> None:
-        """Bring the index up to date with *changes* of one store."""
-        with self._mutex:
-            if len(changes) > _MANY:
-                self._rebuild(scope, {change.id: change.after for change in changes})
-                return
             vectors = iter(self._vectors_of([change.after for change in changes if change.after]))
             slots = self._find_slots(scope, {change.id for change in changes if change.before})
             for change in changes:
@@ -172,17 +81,12 @@ class Index:
                 if change.after:
                     slots[change.id] = len(self._records)
                     self._put((scope, change.after), next(vectors))
-
-    def _rebuild(self, scope: Scope, after: Mapping[str, Memory | None]) -> None:
-        kept = [r for r in self._records if r and not (r[0] == scope and r[1].id in after)]
-        self._take(kept + [(scope, memory) for memory in after.values() if memory], self.arrays())
+        return True
 
     def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
-        self._whole = None
         slot, said = len(self._records), self._tokenizer.record_terms(record[1])
         terms = said + self._tokenizer.hidden_terms(record[1])
         self._records.append(record)
-        self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
         self._lexical.add(slot, terms, place_terms(live_anchors(record[1])))
@@ -206,48 +110,23 @@ class Index:
 
     def _clear(self, slot: int) -> None:
         record, self._records[slot] = self._records[slot], None
+        assert record is not None
+        memory = record[1]
+        terms = self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
         self._dead.append(slot)
-        self._forget(slot, self._terms(record[1]) + place_terms(live_anchors(record[1])) if record else None)
-
-    def _forget(self, slot: int, terms: Sequence[str] | None = None) -> None:
-        self._whole = None
-        self._lexical.remove(slot, terms)
+        self._lexical.remove(slot, terms + place_terms(live_anchors(memory)))
         self._said.forget(slot)
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.clear(slot)
 
-    def _terms(self, memory: Memory) -> list[str]:
-        """Return what *memory* is found by: its words and tags, its cues and its day."""
-        return self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
-
     def __len__(self) -> int:
         return len(self._records) - len(self._dead)
 
-    def snapshot(self) -> tuple[list[Record], Arrays]:
-        """Return the live records and their arrays in the same order, for the database."""
+    def vectors(self) -> tuple[list[Record | None], Rows | None]:
+        """Return the record of each slot, and the vectors."""
         with self._mutex:
-            return [record for record in self._records if record], self.arrays()
-
-    def arrays(self) -> Arrays:
-        """Return the arrays of the live records, without gaps."""
-        with self._mutex:
-            if self._whole is not None:
-                return self._whole
-            alive = self._alive()
-            words = [word for word in self._spelling.words() if self._lexical.frequency(word)]
-            base = self._lexical.compacted(alive)
-            return Arrays(
-                keys=self._keys[alive],
-                texts=self._texts[alive],
-                base=base,
-                forward=self._said.taken(alive, base.keys),
-                grams=build_grams(sorted(words)),
-                vectors=self._vectors.taken(alive) if self._vectors else None,
-            )
-
-    def _alive(self) -> NDArray[np.bool_]:
-        return np.fromiter((record is not None for record in self._records), bool, len(self._records))
+            return [*self._records], self._vectors.rows() if self._vectors else None
 
     def search(
         self,
@@ -342,7 +221,6 @@ class Index:
         assert self._meaning is not None
         if self._vectors is not None and self._vectors.dim == dim and self._have_vectors():
             return
-        self._whole = None
         if self._vectors is None or self._vectors.dim != dim:
             empty = quantise(np.zeros((len(self._records), dim), np.float32))
             self._vectors = Vectors(empty, self._meaning.unrelated)
@@ -357,14 +235,6 @@ class Index:
             for (slot, memory), row in zip(wanted, rows, strict=True):
                 self._vectors.put(slot, row)
                 self._texts[slot] = text_key(memory)
-
-
-def _read_all(meaning: Meaning, memories: Sequence[Memory], documents: Table, pieces: Sequence[Any]) -> Rows | None:
-    """Return the vectors of *memories*, None if the embedder fails; *documents* are the numbers of their *pieces*."""
-    if read := meaning.read_pieces:
-        return stack(map(quantise, read(documents, pieces)), len(memories))
-    made = meaning.embed([embedding_text(memory) for memory in memories])
-    return None if made is None else quantise(made)
 
 
 def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:

@@ -24,7 +24,6 @@ from memsync.index.terms import (
     length_of,
     live_anchors,
     number_form,
-    record_key,
     term_key,
     text_key,
     trigrams,
@@ -36,41 +35,7 @@ if TYPE_CHECKING:
 
 NEVER: Final = -(1 << 62)  # the moment of a record without a time
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
-
-
-class Head(NamedTuple):
-    """What is known of a record without reading it.
-
-    `moment` is when it was written last, in microseconds since 1970; `form` is equal where the normal forms of two texts
-    are, and seldom else.
-    """
-
-    id: str
-    importance: float
-    moment: int
-    form: int
-    replaces: bool
-    archived: bool
-    anchored: bool
-    author: str | None
-
-
-def head_of(memory: Memory) -> Head:
-    """Return the head of *memory*."""
-    last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
-    moment = count_moment(last) if last else NEVER
-    form = number_form(normal_form(memory.content))
-    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
-    return Head(memory.id, memory.importance, moment, form, *flags, memory.author)
-
-
-def count_moment(moment: datetime) -> int:
-    """Return the microseconds from 1970 to *moment*."""
-    since = moment - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-VERSION: Final = 2  # of the tables; rows of another version are made anew
+VERSION: Final = 3  # of the tables; rows of another version are made anew
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
 _TABLES: Final = (
     "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -80,13 +45,31 @@ _TABLES: Final = (
     length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
     "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, sum INTEGER NOT NULL, raw BLOB NOT NULL)",
     """said (
-    slot INTEGER PRIMARY KEY, key INTEGER NOT NULL, text INTEGER NOT NULL, spoken INTEGER NOT NULL,
-    terms BLOB NOT NULL, places BLOB NOT NULL)""",
+    slot INTEGER PRIMARY KEY, text INTEGER NOT NULL, spoken INTEGER NOT NULL, terms BLOB NOT NULL,
+    places BLOB NOT NULL)""",
     "vector (slot INTEGER PRIMARY KEY, numbers BLOB NOT NULL)",
-    "term (key INTEGER PRIMARY KEY, postings BLOB NOT NULL)",
+    "term (key INTEGER PRIMARY KEY, pairs BLOB NOT NULL)",
     "word (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, word TEXT NOT NULL)",
-    "gram (gram INTEGER PRIMARY KEY, words BLOB NOT NULL)",
+    "gram (key INTEGER PRIMARY KEY, pairs BLOB NOT NULL)",
 )
+
+
+def head_of(memory: Memory) -> tuple[Any, ...]:
+    """Return what a list and a writer ask of *memory*, as the table `record` has it from `id` to `author`.
+
+    The `moment` is when it was written last, in microseconds since 1970; the `form` is equal where the normal forms of two
+    texts are, and seldom else.
+    """
+    last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
+    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
+    form = number_form(normal_form(memory.content))
+    return (memory.id, form, memory.importance, count_moment(last) if last else NEVER, *flags, memory.author)
+
+
+def count_moment(moment: datetime) -> int:
+    """Return the microseconds from 1970 to *moment*."""
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 class Row(NamedTuple):
@@ -165,7 +148,7 @@ class Database:
         return [row[0] for row in rows if row]
 
     def add(self, rows: Sequence[Row], tokenizer: Tokenizer, meaning: Meaning | None) -> None:
-        """Add *rows* one by one; of many, `bulk` is quicker."""
+        """Add *rows* one by one; of many, `bulk.fill` is quicker."""
         first = (self.ask("SELECT max(slot) FROM record").fetchone()[0] or 0) + 1
         postings: dict[int, list[int]] = {}
         words: dict[str, None] = {}
@@ -174,31 +157,29 @@ class Database:
             said, hidden = tokenizer.record_terms(memory), tokenizer.hidden_terms(memory)
             terms, places = [*said, *hidden], place_terms(live_anchors(memory))
             keys, place_keys = [*map(term_key, terms)], [*map(term_key, places)]
-            for key, count in Counter(chain(keys, place_keys)).items():
-                postings.setdefault(key, []).extend((slot, count))
+            for key, times in Counter(chain(keys, place_keys)).items():
+                postings.setdefault(key, []).extend((slot, times))
             words |= dict.fromkeys(filter(is_word, terms))
             vector = meaning.row(embedding_text(memory)) if meaning else None
-            made = quantise(vector) if vector else Vector()
-            text = text_key(memory) if vector else 0
-            self._add_row(slot, row, text, (keys, len(said), place_keys), length_of(terms, places), made)
-        self._add_pairs("term", "key", "postings", postings)
+            text, made = (text_key(memory), quantise(vector)) if vector else (0, Vector())
+            self.insert("record", [record_row(slot, row, length_of(terms, places), made)])
+            self.insert("line", [line_row(slot, row)])
+            self.insert("said", [(slot, signed(text), len(said), pack("Q", keys), pack("Q", place_keys))])
+            self.insert("vector", [(slot, seal(made.numbers))])
+        self._add_pairs("term", postings)
         self._add_words(words)
 
-    def _add_row(
-        self, slot: int, row: Row, text: int, terms: tuple[Sequence[int], int, Sequence[int]], length: int, made: Vector
-    ) -> None:
-        keys, spoken, places = terms
-        key = record_key((row.scope, row.memory))
-        said = (slot, signed(key), signed(text), spoken, pack("Q", keys), pack("Q", places))
-        self._insert("record", [record_row(slot, row, length, made)])
-        self._insert("line", [line_row(slot, row)])
-        self._insert("said", [said])
-        self._insert("vector", [(slot, seal(made.numbers))])
-
-    def _insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add *rows* to *table*."""
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._sql.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def clear(self) -> None:
+        """Hold no row; the tables may be those of another version."""
+        for table in _TABLES:
+            self.ask(f"DROP TABLE IF EXISTS {table.partition(' ')[0]}")
+            self.ask(f"CREATE TABLE {table}")
 
     def _add_words(self, words: Iterable[str]) -> None:
         grams: dict[int, list[int]] = {}
@@ -208,12 +189,12 @@ class Database:
                 own = trigrams(word)
                 for gram in own:
                     grams.setdefault(gram, []).extend((done.lastrowid, len(own)))
-        self._add_pairs("gram", "gram", "words", grams)
+        self._add_pairs("gram", grams)
 
-    def _add_pairs(self, table: str, name: str, column: str, found: Mapping[int, Sequence[int]]) -> None:
+    def _add_pairs(self, table: str, found: Mapping[int, Sequence[int]]) -> None:
         """Put pairs behind those that a row has."""
         for key, pairs in found.items():
-            row = self.ask(f"SELECT {column} FROM {table} WHERE {name} = ?", (signed(key),)).fetchone()
+            row = self.ask(f"SELECT pairs FROM {table} WHERE key = ?", (signed(key),)).fetchone()
             whole = unpack("i", row[0]) if row else array("i")
             whole.extend(pairs)
             self.ask(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (signed(key), pack("i", whole)))
@@ -228,35 +209,27 @@ class Database:
             for table in ("record", "line", "said", "vector"):
                 self.ask(f"DELETE FROM {table} WHERE slot = ?", (slot,))
         for key, dead in gone.items():
-            if self._drop_pairs("term", "key", "postings", signed(key), dead):
+            if self._drop_pairs("term", signed(key), dead):
                 self._remove_word(signed(key))
 
     def _remove_word(self, key: int) -> None:
         if (found := self.ask("SELECT number, word FROM word WHERE key = ?", (key,)).fetchone()) is not None:
             self.ask("DELETE FROM word WHERE key = ?", (key,))
             for gram in trigrams(found[1]):
-                self._drop_pairs("gram", "gram", "words", gram, {found[0]})
+                self._drop_pairs("gram", gram, {found[0]})
 
-    def _drop_pairs(self, table: str, name: str, column: str, key: int, dead: set[int]) -> bool:
+    def _drop_pairs(self, table: str, key: int, dead: set[int]) -> bool:
         """Take the pairs of *dead* out of a row, and the row away if nothing is left; tell whether that is so."""
-        (raw,) = self.ask(f"SELECT {column} FROM {table} WHERE {name} = ?", (key,)).fetchone()
+        (raw,) = self.ask(f"SELECT pairs FROM {table} WHERE key = ?", (key,)).fetchone()
         pairs = unpack("i", raw)
         for one in dead:
             at = 2 * pairs[::2].index(one)
             del pairs[at : at + 2]
         if pairs:
-            self.ask(f"UPDATE {table} SET {column} = ? WHERE {name} = ?", (pack("i", pairs), key))
+            self.ask(f"UPDATE {table} SET pairs = ? WHERE key = ?", (pack("i", pairs), key))
         else:
-            self.ask(f"DELETE FROM {table} WHERE {name} = ?", (key,))
+            self.ask(f"DELETE FROM {table} WHERE key = ?", (key,))
         return not pairs
-
-    def fill(self, tables: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
-        """Hold the rows of *tables*, as `bulk.split_arrays` returns them, and nothing else."""
-        for table in _TABLES:
-            self.ask(f"DROP TABLE IF EXISTS {table.partition(' ')[0]}")  # which another version may have made otherwise
-            self.ask(f"CREATE TABLE {table}")
-        for name, found in tables.items():
-            self._insert(name, found)
 
 
 def line_row(slot: int, row: Row) -> tuple[Any, ...]:
@@ -266,8 +239,7 @@ def line_row(slot: int, row: Row) -> tuple[Any, ...]:
 
 def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
     """Return the row of the table `record`."""
-    id_, importance, moment, form, *rest = head_of(row.memory)
-    return (slot, SCOPES.index(row.scope), id_, form, importance, moment, *rest, length, made.scale, made.signs)
+    return (slot, SCOPES.index(row.scope), *head_of(row.memory), length, made.scale, made.signs)
 
 
 def quantise(vector: Sequence[float]) -> Vector:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from memsync.index.scale import LONG_QUERY, MEANING, MEANING_LONG
 from memsync.system.logs import Log
@@ -12,8 +12,6 @@ from memsync.system.logs import Log
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
-
-    from memsync.index.pieces import Table
 
 
 log = Log(__name__)
@@ -110,11 +108,6 @@ class Meaning:
             return None
         self.failed = ""
         return rows
-
-    @property
-    def read_pieces(self) -> Callable[[Table, Sequence[Any]], Iterator[NDArray[float32]]] | None:
-        """How the embedder reads documents of pieces, each piece once; None if it reads whole texts only."""
-        return getattr(self._embedder, "read_pieces", None)
 
     def row(self, text: str) -> Sequence[float] | None:
         """Return the vector of one text of a memory without numpy, before it is rounded as in `embed`; None if the embedder fails."""

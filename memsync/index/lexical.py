@@ -13,13 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from operator import methodcaller
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.pieces import Table
-from memsync.index.scale import PLACE
 from memsync.index.terms import Damping, damping_of, length_of, term_key, weigh_term
 from memsync.index.tokens import Said, say
 
@@ -46,57 +43,6 @@ class Base:
     lengths: NDArray[np.float32]
 
 
-class Vocabulary(NamedTuple):
-    """Distinct *terms*, their *keys*, which rise, and by these which of them say where a record is anchored."""
-
-    terms: Sequence[str]
-    keys: NDArray[np.uint64]
-    is_place: NDArray[np.bool_]
-
-
-def build_base(documents: Table, vocabulary: Vocabulary) -> Base:
-    """Index *documents*, which are places in the *vocabulary*, as slots from 0 on. Where they are anchored makes none longer."""
-    sizes, is_place = documents.sizes, vocabulary.is_place
-    count, owners = max(len(sizes), 1), np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    places = np.bincount(owners[is_place[documents.flat]], minlength=len(sizes)) if is_place.any() else 0
-    lengths = np.maximum(sizes - places, np.minimum(sizes, 1))
-    pairs = documents.flat.astype(np.int64)  # in place from here on: of 100,000 records they are 40 MB
-    pairs *= count
-    pairs += owners
-    del owners
-    pairs.sort()
-    is_first = np.ones(len(pairs), bool)
-    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
-    first = np.flatnonzero(is_first)
-    counts = np.empty(len(first), np.float32)
-    np.subtract(first[1:], first[:-1], out=counts[:-1], casting="unsafe")
-    counts[-1:] = len(pairs) - first[-1:]
-    del first
-    pairs = pairs[is_first]
-    starts = pairs.searchsorted(np.arange(len(is_place) + 1) * count)
-    pairs %= count
-    return Base(
-        keys=vocabulary.keys,
-        starts=starts,
-        slots=pairs.astype(np.int32),
-        counts=counts,
-        lengths=lengths.astype(np.float32),
-    )
-
-
-def number_terms(documents: Iterable[Sequence[str]]) -> tuple[Table, Vocabulary]:
-    """Return the places of the terms of each of *documents* in their vocabulary, and that."""
-    rows = list(documents)
-    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
-    found, terms = Table.of(rows, numbers), list(numbers)  # as they came: looked up by key they would lie far apart
-    keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
-    is_place = np.fromiter(map(methodcaller("startswith", PLACE), terms), bool, len(terms))
-    order = np.argsort(keys)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order))
-    return Table(rank[found.flat], found.starts), Vocabulary(terms, keys[order], is_place[order])
-
-
 class Lexical:
     """BM25 statistics over integer slots."""
 
@@ -104,7 +50,6 @@ class Lexical:
         self._base = base
         self._lengths = base.lengths
         self._late = _make_overlay()
-        self._late_keys: dict[int, list[int]] = {}
         self._late_records = 0
         self._shift: Counter[int] = Counter()
         self._entries: dict[str, tuple[int, int, int]] = {}
@@ -161,7 +106,6 @@ class Lexical:
         for key, count in counts.items():
             self._late[key].extend((slot, count))
             self._shift[key] += 1
-        self._late_keys[slot] = list(counts)
         if slot >= len(self._lengths):
             self._lengths = np.concatenate((self._lengths, np.zeros(slot // 8 + 64, np.float32)))
         length = length_of(terms, places)
@@ -169,37 +113,15 @@ class Lexical:
         self._late_records += 1
         self._changed(1, float(length))
 
-    def remove(self, slot: int, terms: Sequence[str] | None = None) -> None:
-        """Forget *slot*, which has these *terms* if somebody knows them; its postings go at the next settling."""
-        for key in self._keys_of(slot, terms):
+    def remove(self, slot: int, terms: Iterable[str]) -> None:
+        """Forget *slot*, which has these *terms*, those of its places among them; its postings go at the next settling."""
+        for key in set(self.number(terms)):
             self._shift[key] -= 1
         if not self._lengths.flags.writeable:
             self._lengths = np.array(self._lengths)
         length = float(self._lengths[slot])
         self._lengths[slot] = 0
         self._changed(-1, -length)
-
-    def compacted(self, alive: NDArray[np.bool_]) -> Base:
-        """Return the postings of the *alive* slots, renumbered without gaps."""
-        self._settle()
-        base, number = self._base, np.cumsum(alive) - 1
-        return Base(
-            keys=base.keys,
-            starts=base.starts,
-            slots=number[base.slots].astype(np.int32),
-            counts=base.counts,
-            lengths=self._lengths[: len(alive)][alive],
-        )
-
-    def _keys_of(self, slot: int, terms: Sequence[str] | None) -> Iterable[int]:
-        late = self._late_keys.pop(slot, None)
-        if late is not None:
-            return late
-        if terms is not None:
-            return {self._entry(term)[0] for term in terms}
-        at = np.flatnonzero(self._base.slots == slot)
-        keys: list[int] = self._base.keys[self._base.starts.searchsorted(at, side="right") - 1].tolist()
-        return keys
 
     def _entry(self, term: str) -> tuple[int, int, int]:
         """Return the key of *term* and where its base postings begin and end."""
@@ -236,7 +158,7 @@ class Lexical:
         self._base = Base(
             keys=keys, starts=_starts(sizes), slots=slots[alive], counts=counts[alive], lengths=self._lengths
         )
-        self._late, self._late_keys, self._late_records, self._shift = _make_overlay(), {}, 0, Counter()
+        self._late, self._late_records, self._shift = _make_overlay(), 0, Counter()
         self._entries.clear()
 
 
@@ -264,40 +186,27 @@ def saturate(counts: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray
 class Forward:
     """Slot *s* says ``terms[starts[2 * s]:starts[2 * s + 1]]``, and up to ``starts[2 * s + 2]`` stand those by which it is found beside these.
 
-    *terms* are places among the keys of the postings; those of where a record is anchored are not among them.
+    *terms* are keys; those of where a record is anchored are not among them.
     """
 
-    terms: NDArray[np.int32]
+    terms: NDArray[np.uint64]
     starts: NDArray[np.int64]
 
 
-def build_forward(documents: Table, hidden: NDArray[Any], is_place: NDArray[np.bool_]) -> Forward:
-    """Return the terms of *documents*, which end with so many *hidden* ones, without those of which *is_place* says that they name a place."""
-    flat, ends = documents.flat, documents.starts
-    if is_place.any():
-        is_said = ~is_place[flat]
-        flat, ends = flat[is_said], np.append(0, np.cumsum(is_said))[ends]
-    starts = np.zeros(2 * len(hidden) + 1, np.int64)
-    starts[2::2] = ends[1:]
-    starts[1::2] = ends[1:] - hidden
-    return Forward(terms=flat, starts=starts)
-
-
 class SlotTerms:
-    """What the record of each slot says: by the arrays, whose terms are places among *keys*, and beside them of late records."""
+    """What the record of each slot says: by the arrays, and beside them of late records."""
 
-    def __init__(self, base: Forward, keys: NDArray[np.uint64]) -> None:
-        self._base, self._keys = base, keys
-        self._count = len(base.starts) // 2
+    def __init__(self, base: Forward) -> None:
+        self._base = base
         self._late: dict[int, tuple[array[int], int]] = {}
 
     def read(self, slot: int) -> Said:
         """Return what the record of *slot* says."""
-        if slot >= self._count:
+        if slot in self._late:
             numbers, said = self._late[slot]
             return say(numbers.tolist(), said)
         start, middle, end = self._base.starts[2 * slot : 2 * slot + 3].tolist()
-        return say(self._keys.take(self._base.terms[start:end]).tolist(), middle - start)
+        return say(self._base.terms[start:end].tolist(), middle - start)
 
     def add(self, slot: int, numbers: Sequence[int], said: int) -> None:
         """Hold the *numbers* of the terms of *slot*, which is new; it says so many of them."""
@@ -306,17 +215,3 @@ class SlotTerms:
     def forget(self, slot: int) -> None:
         """Hold no more of *slot*, if it came late."""
         self._late.pop(slot, None)
-
-    def taken(self, alive: NDArray[np.bool_], keys: NDArray[np.uint64]) -> Forward:
-        """Return the terms of the *alive* slots without gaps, as places among *keys*, which has all of them."""
-        rows = np.repeat(alive[: self._count], 2)
-        sizes = np.diff(self._base.starts)
-        places = keys.searchsorted(self._keys).astype(np.int32)
-        terms = places[self._base.terms if rows.all() else self._base.terms[np.repeat(rows, sizes)]]
-        late = [self._late[slot] for slot in range(self._count, len(alive)) if alive[slot]]
-        numbers = np.fromiter(chain.from_iterable(numbers for numbers, _ in late), np.uint64)
-        behind = np.array([(said, len(numbers) - said) for numbers, said in late], np.int64).reshape(-1)
-        return Forward(
-            terms=np.concatenate((terms, keys.searchsorted(numbers).astype(np.int32))),
-            starts=np.concatenate(([0], np.cumsum(np.concatenate((sizes[rows], behind))))),
-        )

@@ -7,13 +7,14 @@ and the gate are those of `core.Index`. A record is read when it comes near the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from memsync.index.core import Arrays, Index
 from memsync.index.embed import Meaning
-from memsync.index.lexical import Base, Lexical
+from memsync.index.lexical import Base, Forward, Lexical
 from memsync.index.query import Query
 from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import WEIGHED
@@ -21,13 +22,22 @@ from memsync.index.spelling import Spelling, build_grams
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import Damping, damping_of, weigh_term
 from memsync.index.tokens import Tokenizer
-from memsync.index.vectors import Rows, Vectors
+from memsync.index.vectors import Rows
 from memsync.records import Memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memsync.index.lexical import Postings
+
+
+_NO_POSTINGS: Final = Base(
+    keys=np.zeros(0, np.uint64),
+    starts=np.zeros(1, np.int64),
+    slots=np.zeros(0, np.int32),
+    counts=np.zeros(0, np.float32),
+    lengths=np.zeros(0, np.float32),
+)
 
 
 class Whole(NamedTuple):
@@ -64,16 +74,7 @@ class _Lexical(Lexical):
     """The postings of the sample, with the counts of the whole; a term is known by its *key*."""
 
     def __init__(self, counted: Counted, key: Callable[[str], int], whole: Whole) -> None:
-        none = np.zeros(0, np.int32)
-        super().__init__(
-            Base(
-                keys=none.astype(np.uint64),
-                starts=np.zeros(1, np.int64),
-                slots=none,
-                counts=none.astype(np.float32),
-                lengths=counted.lengths,
-            )
-        )
+        super().__init__(replace(_NO_POSTINGS, lengths=counted.lengths))
         self._counted, self._key, self._whole = counted, key, whole
         self.live, self._total, self._squares = whole.live, whole.total, whole.squares
 
@@ -102,20 +103,20 @@ class Sample(Index):
         words: Sequence[str],
         rows: Rows | None,
     ) -> None:
-        super().__init__([], meaning)
+        none = np.zeros(0, np.uint64)
+        arrays = Arrays(
+            texts=np.ones(len(counted.lengths), np.uint64),
+            base=_NO_POSTINGS,
+            forward=Forward(terms=none, starts=np.zeros(1, np.int64)),
+            grams=build_grams(sorted(words)),
+            vectors=rows,
+        )
+        super().__init__([None] * len(counted.lengths), arrays, meaning)
         self._tokenizer = tokenizer  # which has read other records before
         self._synonyms = Synonyms(tokenizer.terms)
         self._read = read
         self._whole_of = whole
-        self._records = [None] * len(counted.lengths)
-        self._dead = []
         self._lexical = _Lexical(counted, key, whole)
-        self._spelling = Spelling(build_grams(sorted(words)))
-        self._vectors = Vectors(rows, meaning.unrelated) if rows is not None and meaning else None
-        self._texts = np.ones(len(self._records), np.uint64)
-
-    def start(self, records: Sequence[Record], known: Arrays | None = None) -> None:
-        """Do nothing: there are no records but those of the query."""
 
     def answer(self, text: str, query: Query, *, limit: int, allow: Allow, weighed: int = WEIGHED) -> Ranking:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""

@@ -90,11 +90,6 @@ class Spelling:
             self._words.append(word)
             self._sizes.append(len(grams))
 
-    def words(self) -> Iterator[str]:
-        """Yield every word ever taken in, each once."""
-        flat = (self._base.word(place) for place in range(len(self._base.sizes)))
-        yield from dict.fromkeys([*flat, *self._words])
-
     def forget(self) -> None:
         """Drop remembered answers, after any change of the vocabulary."""
         self._memo.clear()

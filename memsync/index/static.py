@@ -11,12 +11,12 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memsync.system.texts import Memo
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memsync.index.pieces import Table
 
 MAGIC: Final = b"MSEMB002"
 HEAD: Final = 56  # bytes: magic, SHA-256 of the rest, then in four each rows, dim, vocabulary bytes, notes bytes
@@ -39,9 +38,6 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
 _MEMO_CHUNKS: Final = 50_000
-_USUAL: Final = 256  # tokens of a text that is not long
-_STEP: Final = 4096  # tokens in one product: 8 MB for 256 numbers each
-_BLOCK: Final = 256  # texts that are added up before they are scaled: 512 KB for 256 numbers each
 
 
 class FewWords:
@@ -186,35 +182,8 @@ class StaticEmbedder:
 
         totals = np.zeros((len(texts), self.dim))
         for total, text in zip(totals, texts, strict=True):
-            total[:] = self._summed_by_numpy(text)
+            self._sum_up(text, total)
         return _scale(totals)
-
-    def read_pieces(self, documents: Table, pieces: Iterable[Any]) -> Iterator[NDArray[np.float32]]:
-        """Yield what `embed` returns for *documents*, the numbers of their *pieces*, some at a time; each piece is read once."""
-        from memsync.index.pieces import Table, text_of
-
-        rows, read = self._tokens.rows, self._tokens.read_chunk
-        found = [read(piece) if isinstance(piece, str) else rows(text_of(piece)) for piece in pieces]
-        return self._sum_up(documents, Table.of(found))
-
-    def _sum_up(self, documents: Table, rows: Table) -> Iterator[NDArray[np.float32]]:
-        """Yield the vectors of *documents*, which are what *rows* has for their numbers; of none one empty block."""
-        import numpy as np
-
-        from memsync.index.pieces import Table
-
-        scales, table = self._arrays
-        used = np.flatnonzero(np.bincount(rows.flat, minlength=self._rows))
-        place = np.zeros(self._rows, np.int64)
-        place[used] = np.arange(len(used))
-        vectors = scales[used, None].astype(np.float64) * table[used]
-        rows = Table(place[rows.flat], rows.starts)
-        totals, add_up = np.empty((_BLOCK, self.dim)), _adder(vectors)
-        for block in documents.blocks(_BLOCK):
-            part = block.through(rows)
-            add_up(part.flat, part.starts.tolist(), sums := totals[: len(part.sizes)])
-            yield _scale(sums)
-        yield _scale(totals[:0])  # so that there is one
 
     def query(self, text: str) -> list[float]:
         """Return the vector of one text, as `embed` does before it rounds to single precision, without numpy where that is not loaded: its import costs more.
@@ -238,25 +207,28 @@ class StaticEmbedder:
         return total
 
     def _query_by_numpy(self, text: str) -> list[float]:
-        total = self._summed_by_numpy(text)
+        import numpy as np
+
+        total = np.zeros(self.dim)
+        self._sum_up(text, total)
         length = _length_of(total.tolist())
         numbers: list[float] = (total / (length or 1.0)).tolist()
         return numbers
 
-    def _summed_by_numpy(self, text: str) -> NDArray[np.float64]:
+    def _sum_up(self, text: str, total: NDArray[np.float64]) -> None:
+        """Put the sum of the vectors of *text* into *total*."""
         import numpy as np
 
         rows, (scales, table) = np.array(self._tokens.rows(text), np.intp), self._arrays
-        total: NDArray[np.float64] = np.einsum("i,ij->j", scales[rows].astype(np.float64), table[rows])
-        return total
+        np.einsum("i,ij->j", scales[rows], table[rows], out=total)
 
     @cached_property
-    def _arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
         import numpy as np
 
         scales = np.frombuffer(self._map, np.float32, self._rows, self._scales_at)
         table = np.frombuffer(self._map, np.int8, self._rows * self.dim, self._table_at)
-        return scales, table.reshape(self._rows, self.dim)
+        return scales.astype(np.float64), table.reshape(self._rows, self.dim)
 
     @cached_property
     def _few_tokens(self) -> WordPieces | None:
@@ -295,29 +267,3 @@ def _scale(totals: NDArray[np.float64]) -> NDArray[np.float32]:
     lengths[lengths == 0] = 1.0
     scaled: NDArray[np.float32] = (totals / lengths[:, None]).astype(np.float32)
     return scaled
-
-
-def _adder(vectors: NDArray[np.float64]) -> Callable[[NDArray[Any], list[int], NDArray[np.float64]], None]:
-    """Return what puts into its last argument the sum of the *vectors* of each row of the table of its first two, numbers and starts.
-
-    One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
-    """
-    import numpy as np
-
-    room, ones = np.empty((_STEP, vectors.shape[1])), np.ones(_STEP)
-    places = [(ones[:count], room[:count]) for count in range(_USUAL)]  # which a text of few tokens need not cut out
-
-    def add_up(flat: NDArray[Any], starts: list[int], totals: NDArray[np.float64]) -> None:
-        take = vectors.take
-        for total, (start, end) in zip(totals, pairwise(starts), strict=True):
-            if (count := end - start) < _USUAL:
-                some_ones, some = places[count]
-                take(flat[start:end], 0, some, "clip")  # which copies straight to its place
-                some_ones.dot(some, total)
-                continue
-            total[:] = 0
-            for at in range(start, end, _STEP):
-                count = min(end - at, _STEP)
-                np.add(total, ones[:count] @ take(flat[at : at + count], 0, room[:count], "clip"), total)
-
-    return add_up

@@ -59,15 +59,6 @@ def text_key(memory: Memory) -> int:
     return term_key(embedding_text(memory)) or 1
 
 
-def record_key(record: tuple[str, Memory]) -> int:
-    """Return the 64-bit number of all that the index takes from a record, its scope among it."""
-    scope, memory = record
-    made = memory.created_at.date().isoformat() if memory.created_at else ""
-    said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
-    said = "\0\0".join((said, *memory.cues))
-    return term_key("\0\0\0".join((said, *live_anchors(memory))))
-
-
 def live_anchors(memory: Memory) -> tuple[str, ...]:
     """Return where *memory* is; what is archived is nowhere, so that it makes no crowd around what took its place."""
     return () if memory.archived_at else memory.anchors

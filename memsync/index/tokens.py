@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import Stemmer
 
@@ -183,16 +183,6 @@ class Tokenizer:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
         made = memory.created_at
         return self._hidden_terms(memory.cues, made and made.date())
-
-    def piece_terms(self, piece: Any) -> Sequence[str]:
-        """Return the terms of a piece of a memory (`pieces.number_pieces`); all of them are what it is found by."""
-        if isinstance(piece, str):
-            return self._memo[piece]
-        if piece and piece[0] is None:
-            from memsync.index.places import place_terms
-
-            return place_terms(piece[1])
-        return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tags[piece]
 
     def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:
         return tuple(chain.from_iterable(map(self._tag.__getitem__, tags)))

@@ -8,7 +8,7 @@ bits sieve first: 512 of 4,000 records keep 99.9 % of the top ten.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from memsync.index.embed import LEVELS
 from memsync.index.scale import SIEVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 
@@ -29,27 +27,17 @@ class Rows:
     scales: NDArray[np.float32]
     signs: NDArray[np.uint8]
 
-    def taken(self, order: NDArray[Any] | slice) -> Rows:
-        """Return the rows that *order* picks, by number or by mask; those of a slice are not copied."""
-        return Rows(numbers=self.numbers[order], scales=self.scales[order], signs=self.signs[order])
+    def cut(self, count: int) -> Rows:
+        """Return the first *count* rows; they are not copied."""
+        return Rows(numbers=self.numbers[:count], scales=self.scales[:count], signs=self.signs[:count])
 
     def joined(self, other: Rows) -> Rows:
         """Return these rows and those of *other* behind them."""
-        return stack((self, other), len(self.scales) + len(other.scales))
-
-
-def stack(parts: Iterable[Rows], count: int) -> Rows:
-    """Return the rows of all *parts*, *count* in all, one after the other; there is at least one part, and none is held."""
-    made: list[NDArray[Any]] = []
-    at = 0
-    for part in parts:
-        columns: tuple[NDArray[Any], ...] = (part.numbers, part.scales, part.signs)
-        made = made or [np.empty((count, *column.shape[1:]), column.dtype) for column in columns]
-        for whole, column in zip(made, columns, strict=True):
-            whole[at : at + len(column)] = column
-        at += len(part.scales)
-    numbers, scales, signs = made
-    return Rows(numbers=numbers, scales=scales, signs=signs)
+        return Rows(
+            numbers=np.concatenate((self.numbers, other.numbers)),
+            scales=np.concatenate((self.scales, other.scales)),
+            signs=np.concatenate((self.signs, other.signs)),
+        )
 
 
 def quantise(vectors: NDArray[np.float32]) -> Rows:
@@ -72,7 +60,7 @@ class Vectors:
 
     def __init__(self, rows: Rows, unrelated: float = 0.0) -> None:
         self._rows = rows  # which may be mapped: they are not copied for the few that come behind them
-        self._late = rows.taken(np.zeros(0, np.int64))
+        self._late = rows.cut(0)
         self._used = 0  # of the late ones
         self._unrelated = unrelated
 
@@ -82,13 +70,12 @@ class Vectors:
         return int(self._rows.numbers.shape[1])
 
     def _parts(self) -> tuple[Rows, Rows]:
-        return self._rows, self._late.taken(slice(self._used))
+        return self._rows, self._late.cut(self._used)
 
-    def taken(self, alive: NDArray[np.bool_]) -> Rows:
-        """Return the rows of the *alive* slots."""
-        first = len(self._rows.scales)
+    def rows(self) -> Rows:
+        """Return all rows."""
         rows, late = self._parts()
-        return rows.taken(np.flatnonzero(alive[:first])).joined(late.taken(np.flatnonzero(alive[first:])))
+        return rows.joined(late) if self._used else rows
 
     def append(self, vector: NDArray[np.float32]) -> None:
         """Add *vector* as the next slot."""
@@ -100,7 +87,7 @@ class Vectors:
     def put(self, slot: int, vector: NDArray[np.float32]) -> None:
         """Make *vector* the row of *slot*."""
         if slot < len(self._rows.scales) and not self._rows.numbers.flags.writeable:
-            self._rows = self._rows.taken(np.arange(len(self._rows.scales)))
+            self._rows = self._rows.cut(0).joined(self._rows)
         rows, at = self._find(slot)
         row = quantise(vector[None])
         rows.numbers[at], rows.scales[at], rows.signs[at] = row.numbers[0], row.scales[0], row.signs[0]

@@ -72,13 +72,13 @@ def _measure_likeness(project: Project, records: Sequence[Kept], found: Sequence
     """Return how near the pairs are in meaning, 0 (unrelated) to 1; 0 for all of them without vectors."""
     import numpy as np
 
-    indexed, arrays = project.finder.index.snapshot()
+    indexed, vectors = project.finder.index.vectors()
     meaning = project.finder.meaning
-    if not found or arrays.vectors is None or meaning is None:
+    if not found or vectors is None or meaning is None:
         return [0.0] * len(found)
-    slots = {(scope, memory.id): slot for slot, (scope, memory) in enumerate(indexed)}
+    slots = {(record[0], record[1].id): slot for slot, record in enumerate(indexed) if record}
     ends = np.array([slots.get((each.scope, each.memory.id), -1) for each in records])[np.array(found)]
-    numbers, scales = arrays.vectors.numbers, arrays.vectors.scales
+    numbers, scales = vectors.numbers, vectors.scales
     alike = np.empty(len(found))
     for start in range(0, len(found), _STRIDE):
         one, other = ends[start : start + _STRIDE].T

@@ -12,20 +12,18 @@ from memsync.index.rank import Allow, Ranking
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
 from memsync.store.store import Store
-from memsync.system.processes import collector_paused
 
 if TYPE_CHECKING:
-    from memsync.index.core import Arrays, Index
+    from memsync.index.core import Index
 
 
 class Finder:
     """Answers queries over *stores*. The first is answered by the rows of *file*, and so is each one where the process `is_brief`."""
 
-    def __init__(self, stores: Mapping[Scope, Store], file: IndexFile, *, stop_words: bool, is_brief: bool) -> None:
+    def __init__(self, stores: Mapping[Scope, Store], file: IndexFile, *, is_brief: bool) -> None:
         self.file, self.meaning, self.is_brief = file, file.meaning, is_brief
         file.read_by(stores)
-        self.is_made_anew = False  # of all memories, because there were no rows to begin with
-        self._stores, self._stop_words = stores, stop_words
+        self._stores = stores
         self._mutex = threading.RLock()
         self._made: tuple[Index, list[object]] | None = None  # the warm index, and what keeps it up to date
         self._asked = False
@@ -41,7 +39,7 @@ class Finder:
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
         with self._mutex:
             is_first, self._asked = (self.is_brief or not self._asked) and self._warm is None, True
-        if is_first and (found := self.file.ask_cold(lambda cold: cold.search(text, **how))) is not None:
+        if is_first and (found := self.file.ask_cold(lambda cold: cold.search(text, **how), makes=True)) is not None:
             return found
         self.refresh()
         return self.index.search(text, **how)
@@ -65,7 +63,7 @@ class Finder:
         Raises:
             StoreUnreadable, OutsideTree
         """
-        if not self.is_brief or self.file.ask(bool) is None:
+        if not self.is_brief or self.file.ask(bool, makes=True) is None:
             _ = self.index
 
     def refresh(self) -> None:
@@ -81,40 +79,30 @@ class Finder:
             StoreUnreadable, OutsideTree
         """
         with self._mutex:
-            return self._warm or self.file.make(self._hold_index)
+            return self._warm or self._load()
 
-    @property
-    def _warm(self) -> Index | None:
-        """The index, unless an update of it was cut off, or a store tells another one."""
-        index, listeners = self._made or (None, None)
-        return index if [store.followers.listener for store in self._stores.values()] == listeners else None
-
-    def _hold_index(self, load: Callable[[], Arrays | None]) -> Index:
-        """Return the warm index, which is made of what *load* returns, where there is none."""
-        if (index := self._warm) is not None:
-            self.refresh()
-            return index
-        from memsync.index.core import Index
-
-        with collector_paused():
-            self.refresh()
-            known = load()
-            self.is_made_anew = known is None
-            held = {scope: store.memories() for scope, store in self._stores.items()}
-            index = Index([], self.meaning, stop_words=self._stop_words)
-            index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
+    def _load(self) -> Index:
+        index, held = self.file.load()
         for scope in self._stores:
             self.file.follow(scope, partial(self._apply, index, scope), held[scope])
         self._made = index, [store.followers.listener for store in self._stores.values()]
         return index
 
+    @property
+    def _warm(self) -> Index | None:
+        """The index, unless an update of it was cut off, or a store tells another one."""
+        index, listeners = self._made or (None, [None])
+        is_told = None not in listeners and listeners == [store.followers.listener for store in self._stores.values()]
+        return index if is_told else None
+
     def _apply(self, index: Index, scope: Scope, changes: Sequence[Change]) -> None:
+        is_done = False
         try:
-            index.apply(scope, changes)
-        except BaseException:  # Ctrl-C: an index that is half up to date must not be told of any store's changes
-            for store in self._stores.values():
-                store.followers.let_go()
-            raise
+            is_done = index.apply(scope, changes)
+        finally:
+            if not is_done:  # or Ctrl-C: an index that is half up to date must not be told of any store's changes
+                for store in self._stores.values():
+                    store.followers.let_go()
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any memory answers *text* with a confidence of *floor*; True in doubt."""
@@ -142,6 +130,6 @@ class Finder:
             StoreUnreadable, OutsideTree
         """
         is_read = any(store.stamp is not None for store in self._stores.values())
-        if is_read and not self.file.save(self._warm):
-            self.file.make(self._hold_index)
+        if is_read:
+            self.file.save(self._warm)
         self.file.close()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -21,15 +21,16 @@ from memsync.index.embed import Meaning
 from memsync.index.embedders import choose
 from memsync.index.scale import LEXICON
 from memsync.index.tokens import Tokenizer
-from memsync.records import Change, Memory, Scope
+from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import database, files
 from memsync.store.reading import NOWHERE, Reading, Stamps
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
+from memsync.system.processes import collector_paused
 
 if TYPE_CHECKING:
     from memsync.index.cold import Cold
-    from memsync.index.core import Arrays, Index
+    from memsync.index.core import Index
     from memsync.index.database import KnownLine
     from memsync.index.rank import Record
     from memsync.store.places import Layout, Place
@@ -40,7 +41,6 @@ log = Log(__name__)
 
 NAME: Final = "index.db"  # below the local files of a store
 MOST: Final = 128  # changes that are taken in one by one; of more, making all anew is quicker
-_NO_LINE: Final = Line(b"")
 _BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the database is needed
 # What SQLite says of a database that may well be sound: others hold it, or the disk is full or read-only.
 _IN_THE_WAY: Final = (
@@ -54,6 +54,14 @@ _IN_THE_WAY: Final = (
 _HELD: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _PAUSE: Final = 30.0  # seconds for which the files answer after that, or each question of a command would wait as long
 _PATIENCE: Final = 5.0  # seconds that one waits for another who makes the index; a hook's own clock is shorter
+
+
+class _Seen(NamedTuple):
+    """What a store has at one moment: the line of each id, the stamps of its files, and the first problem in them."""
+
+    lines: Mapping[str, Line]
+    stamps: Stamps
+    problem: tuple[int, int, str] | None
 
 
 class _Watch(NamedTuple):
@@ -83,6 +91,7 @@ class IndexFile:
         self.path = place.local / NAME if place else None
         self.may_answer = embedder in _BUILT
         self.problems: Mapping[str, Any] = {}  # the first one of each store, as the rows that were asked last have it
+        self.is_made_anew = False  # of all memories, because there were no rows to begin with
         self._readings, self._place, self._stop_words = readings, place, stop_words
         name = self.meaning.id if self.meaning else ""
         self._kind = {"version": VERSION, "lexicon": LEXICON, "stop_words": stop_words, "embedder": name}
@@ -93,8 +102,10 @@ class IndexFile:
         self._cold: tuple[object, Cold] | None = None  # what answers, and of which state of the rows
         self._watches: dict[Scope, _Watch] = {}
 
-    def ask(self, work: Callable[[Database], T], *, is_locked: bool = False) -> T | None:
+    def ask(self, work: Callable[[Database], T], *, is_locked: bool = False, makes: bool = False) -> T | None:
         """Return what *work* makes of rows that fit the files as they are now; None where there are none.
+
+        Where that *makes* them, the rows are made of all memories, if bringing them up to date would take as long.
 
         Raises:
             StoreError: a file of memories is out of bounds.
@@ -103,15 +114,17 @@ class IndexFile:
             return None
         try:
             with self._opened() as rows:
-                if rows and (self._begin(rows) or (not is_locked and self._catch_up(rows) and self._begin(rows))):
+                if rows and (
+                    self._begin(rows) or (not is_locked and self._bring_up(rows, makes=makes) and self._begin(rows))
+                ):
                     return work(rows)
             return None
         finally:
             self._mutex.release()
 
-    def ask_cold(self, work: Callable[[Cold], T], *, is_locked: bool = False) -> T | None:
+    def ask_cold(self, work: Callable[[Cold], T], *, is_locked: bool = False, makes: bool = False) -> T | None:
         """Return what *work* makes of what answers queries by the rows, as `ask` does."""
-        return self.ask(lambda rows: work(self._make_cold(rows)), is_locked=is_locked)
+        return self.ask(lambda rows: work(self._make_cold(rows)), is_locked=is_locked, makes=makes)
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any memory answers *text* with a confidence of *floor*; True in doubt.
@@ -249,47 +262,54 @@ class IndexFile:
                 return {}
             try:
                 with self._opened() as rows:
-                    return make_known(rows.read_lines(scope)) if rows and self._is_ours(rows.read_meta()) else {}
+                    return self._read_known(rows, scope) if rows and self._is_ours(rows.read_meta()) else {}
                 return {}
             finally:
                 self._mutex.release()
 
         return read
 
-    def _catch_up(self, rows: Database) -> bool:
-        """Take in what the files say now, one change after the other; False where all must be made anew."""
+    def _read_known(self, rows: Database, scope: Scope) -> Mapping[bytes, Line]:
+        return make_known(rows.read_lines(scope))
+
+    def _bring_up(self, rows: Database, *, makes: bool) -> bool:
+        """Have *rows* as the files are: change by change, or where that *makes* them all anew; tell whether they are."""
         rows.ask("BEGIN IMMEDIATE")
-        meta, now = rows.read_meta(), self._look()
-        is_done = self._is_ours(meta) and meta["stamps"].keys() == now.keys()
-        if is_done:
-            self._calibrate(meta)
-            changed = [scope for scope in now if meta["stamps"][scope] != now[scope]]
-            is_done = all(self._follow(rows, scope) for scope in changed)
+        if not (is_done := self._catch_up(rows)) and makes:
+            self._fill(rows)
+            is_done = True
         rows.ask("COMMIT" if is_done else "ROLLBACK")
         return is_done
 
+    def _catch_up(self, rows: Database) -> bool:
+        """Take in what the files say now, one change after the other; False where all must be made anew."""
+        meta, now = rows.read_meta(), self._look()
+        if not self._is_ours(meta) or meta["stamps"].keys() != now.keys():
+            return False
+        self._calibrate(meta)
+        return all(self._follow(rows, scope) for scope in now if meta["stamps"][scope] != now[scope])
+
     def _follow(self, rows: Database, scope: Scope) -> bool:
         """Take in what the file of *scope* says now; False if that is too much."""
-        reading, meta = self._readings[scope], rows.read_meta()
-        with reading.held():
+        meta = rows.read_meta()
+        with self._readings[scope].held():
             if (ids := self._list_changed(scope, meta["stamps"][scope])) is None:
                 known = rows.read_lines(scope)
-                reading.refresh(partial(make_known, known))
-                lines = reading.current_lines()
+                seen = self._see(scope, partial(make_known, known))
                 old = {id_: raw for id_, _, raw, *_ in known}
-                new = {id_: self._keep(scope, line.raw) for id_, line in lines.items() if line.is_record}
+                new = {id_: self._keep(scope, line.raw) for id_, line in seen.lines.items() if line.is_record}
                 came = [id_ for id_, raw in new.items() if raw != old.get(id_)]
                 gone = [slot for id_, slot, raw, *_ in known if new.get(id_) != raw]
             else:
-                reading.refresh()
-                lines = reading.current_lines()
-                came, gone = [id_ for id_ in ids if id_ in lines], rows.find_slots(scope, ids)
-            if len(came) + len(gone) > MOST:
-                return False
-            rows.remove(gone)
-            made = [row for id_ in came if (row := self._make_row(scope, lines[id_]))]
-            rows.add(made, Tokenizer(stop_words=self._stop_words), self.meaning)
-            self._write_meta(rows, meta, [scope])
+                ids = set(ids)
+                seen = self._see(scope)
+                came, gone = [id_ for id_ in ids if id_ in seen.lines], rows.find_slots(scope, ids)
+        if len(came) + len(gone) > MOST:
+            return False
+        rows.remove(gone)
+        made = [row for id_ in came if (row := self._make_row(scope, seen.lines[id_]))]
+        rows.add(made, Tokenizer(stop_words=self._stop_words), self.meaning)
+        self._write_meta(rows, {scope: seen})
         return True
 
     def _list_changed(self, scope: Scope, was: Any) -> set[str] | None:
@@ -298,76 +318,81 @@ class IndexFile:
         is_told = watch and self._readings[scope].followers.listener is watch.listener
         return watch.ids if watch and is_told and as_lists(watch.since) == was else None
 
-    def _write_meta(self, rows: Database, meta: Mapping[str, Any], scopes: Iterable[Scope]) -> None:
-        """Say from which files the rows of *scopes* are now, and which of their lines have problems."""
-        stamps, problems = dict(meta.get("stamps", {})), dict(meta.get("problems", {}))
-        for scope in scopes:
-            reading = self._readings[scope]
-            stamps[scope], problems[scope] = as_lists(reading.stamp or NOWHERE), reading.first_problem()
+    def _see(self, scope: Scope, known: Callable[[], Mapping[bytes, Line]] | None = None) -> _Seen:
+        """Return what the store of *scope* has now, and note from now on what changes."""
+        reading = self._readings[scope]
+        with reading.held():
+            reading.refresh(known)
+            stamps = reading.stamp or NOWHERE
             if watch := self._watches.get(scope):
                 watch.ids.clear()
-                self._watches[scope] = watch._replace(since=reading.stamp or NOWHERE)
+                self._watches[scope] = watch._replace(since=stamps)
+            return _Seen(reading.current_lines(), stamps, reading.first_problem())
+
+    def _write_meta(self, rows: Database, seen: Mapping[Scope, _Seen]) -> None:
+        """Say from which files the rows of these stores are now, and which of their lines have problems."""
+        meta = rows.read_meta()
+        stamps = {**meta.get("stamps", {}), **{scope: as_lists(one.stamps) for scope, one in seen.items()}}
+        problems = {**meta.get("problems", {}), **{scope: one.problem for scope, one in seen.items()}}
         rows.write_meta({"stamps": stamps, "problems": problems})
         self._cold = None
 
-    def save(self, index: Index | None) -> bool:
-        """Take in what was written here since; False where all must be made anew: of *index*, or of what there was."""
+    def _fill(self, rows: Database, index: Index | None = None) -> None:
+        """Make the rows of all memories; no text that has a vector, in *index* or else in the rows, is embedded again."""
+        from memsync.index.bulk import fill, list_vectors, read_vectors
+
+        is_ours = self._is_ours(rows.read_meta())
+        self.is_made_anew |= not is_ours
+        seen = {scope: self._see(scope) for scope in self._readings}
+        made = [row for scope in seen for line in seen[scope].lines.values() if (row := self._make_row(scope, line))]
+        with collector_paused():
+            known = list_vectors(index) if index is not None else read_vectors(rows) if is_ours else {}
+            fill(rows, made, Tokenizer(stop_words=self._stop_words), self.meaning, known)
+        rows.write_meta({**self._kind, "unrelated": self.meaning.unrelated if self.meaning else None})
+        self._write_meta(rows, seen)
+
+    def save(self, index: Index | None) -> None:
+        """Have the rows as the files are, where there are rows or an *index* that was made of them."""
         with self._mutex, self._opened() as rows:
-            if rows is None:
-                return True
-            if not self._is_ours(rows.read_meta()):
-                return index is None
-            has_other_vectors = index is not None and not self.may_answer and rows.count_vectors() != index.made
-            return not has_other_vectors and self._catch_up(rows)
-        return True
+            if rows is None or (index is None and not self._is_ours(rows.read_meta())):
+                return
+            if index is None or self.may_answer or rows.count_vectors() == index.made:
+                self._bring_up(rows, makes=True)
+                return
+            rows.ask("BEGIN IMMEDIATE")
+            self._fill(rows, index)  # which has what would have to be asked for again
+            rows.ask("COMMIT")
 
-    def make(self, start: Callable[[Callable[[], Arrays | None]], Index]) -> Index:
-        """Return the index that *start* makes, which may load the arrays that the rows have, and have the rows as it is.
+    def load(self) -> tuple[Index, Mapping[Scope, Mapping[str, Memory]]]:
+        """Return a warm index of what the files say, by way of the rows, and the memories that it has.
 
-        One process makes them, while others wait.
+        One process makes the rows, while others wait.
 
         Raises:
             StoreError: a file of memories is out of bounds.
         """
-        made: Index | None = None
         with self._mutex:
             with self._opened() as rows:
-                if rows:
-                    # Who only loads them holds up nobody.
-                    rows.ask("BEGIN" if self._fits(rows.read_meta()) else "BEGIN IMMEDIATE")
-                    meta = rows.read_meta()
-                    made = start(partial(self._load, rows, meta))
-                    self._fill(rows, made, meta)
-            return made or start(_load_nothing)
+                if rows and (self._begin(rows) or (self._bring_up(rows, makes=True) and self._begin(rows))):
+                    seen = {scope: self._see(scope, partial(self._read_known, rows, scope)) for scope in self._readings}
+                    if rows.read_meta()["stamps"] == {scope: as_lists(one.stamps) for scope, one in seen.items()}:
+                        return self._load(rows, seen)
+            rows = Database(sqlite3.connect(":memory:"))
+            self._fill(rows)
+            return self._load(rows, {scope: self._see(scope) for scope in self._readings})
 
-    def _load(self, rows: Database, meta: Mapping[str, Any]) -> Arrays | None:
-        """Return the arrays of the rows, as far as they can be used: vectors, if nothing else."""
-        if not self._is_ours(meta):
-            return None
+    def _load(self, rows: Database, seen: Mapping[Scope, _Seen]) -> tuple[Index, dict[Scope, dict[str, Memory]]]:
         from memsync.index.bulk import load_arrays
+        from memsync.index.core import Index
 
-        self._calibrate(meta)
-        return load_arrays(rows, has_vectors=self.meaning is not None)
-
-    def _fill(self, rows: Database, index: Index, meta: Mapping[str, Any]) -> None:
-        """Have the rows as *index* and the readings are, unless they fit already, or a thread has written meanwhile."""
-        from memsync.index.bulk import split_arrays
-
-        with ExitStack() as stack:
-            for reading in self._readings.values():
-                stack.enter_context(reading.held())
-            records, arrays = index.snapshot()
-            lines = {scope: reading.current_lines() for scope, reading in self._readings.items()}
-            live = sum(line.is_record for found in lines.values() for line in found.values())
-            found = ((scope, lines[scope].get(memory.id, _NO_LINE)) for scope, memory in records)
-            made = [row for scope, line in found if (row := self._make_row(scope, line))]
-            is_same = len(made) == live and all(
-                row.memory == record[1] for row, record in zip(made, records, strict=True)
-            )
-            if is_same and (not self._fits(meta) or rows.count_vectors() != index.made):
-                rows.fill(split_arrays(made, arrays))
-                rows.write_meta({**self._kind, "unrelated": self.meaning.unrelated if self.meaning else None})
-                self._write_meta(rows, {}, self._readings)
+        self._calibrate(rows.read_meta())
+        with collector_paused():
+            lines = {scope: one.lines.items() for scope, one in seen.items()}
+            held = {scope: {id_: line.memory for id_, line in lines[scope] if line.memory} for scope in seen}
+            places = [(SCOPES[number], id_) for number, id_ in rows.ask("SELECT scope, id FROM record ORDER BY slot")]
+            records = [(scope, held[scope][id_]) for scope, id_ in places]
+            arrays = load_arrays(rows, has_vectors=self.meaning is not None)
+            return Index(records, arrays, self.meaning, stop_words=self._stop_words), held
 
     def _make_row(self, scope: Scope, line: Line) -> Row | None:
         """Return the row of a *line*; None if it is no record."""
@@ -416,9 +441,6 @@ def _note(ids: set[str], listener: Callable[[Sequence[Change]], object], changes
 
 
 def _ignore(_: Sequence[Change]) -> None: ...
-
-
-def _load_nothing() -> None: ...
 
 
 def open_index(layout: Layout, settings: Settings) -> IndexFile:

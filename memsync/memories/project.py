@@ -180,7 +180,7 @@ class Project:
             if (file := self._index) is None:
                 embedder, stop_words = settings.embedder, settings.stop_words
                 file = IndexFile(self.stores, self.stores.index_place, embedder=embedder, stop_words=stop_words)
-            self._finder = Finder(self.stores, file, stop_words=settings.stop_words, is_brief=self.is_brief)
+            self._finder = Finder(self.stores, file, is_brief=self.is_brief)
             return self._finder
 
     def __enter__(self) -> Self:
@@ -478,7 +478,7 @@ class Project:
     def is_behind(self) -> bool:
         """Whether there may be many memories that were never screened here: one was met, or the index was made of all."""
         has_met_one = "screening" in self.__dict__ and self.screening.is_behind
-        return has_met_one or (self._finder is not None and self._finder.is_made_anew)
+        return has_met_one or (self._finder is not None and self._finder.file.is_made_anew)
 
     def screen_all(self, *, seconds: float = inf) -> bool:
         """Screen every memory, so that no hook need do it; False if *seconds* were too few."""

@@ -139,14 +139,14 @@ class Skills:
         return self.search(query, scope=scope, limit=_BESIDE)
 
     def _index(self) -> Index:
-        from memsync.index.core import Index
+        from memsync.index.bulk import make_index
 
         skills = tuple(
             (scope, name, file.skill) for scope, store in self.stores.items() for name, file in store.skills().items()
         )
         if self._indexed is None or self._indexed[0] != skills:
             records = [(scope, make_record(skill)) for scope, _, skill in skills]
-            index = Index(records, self._project.finder.meaning, stop_words=self._project.settings.stop_words)
+            index = make_index(records, self._project.finder.meaning, stop_words=self._project.settings.stop_words)
             self._indexed = skills, index
         return self._indexed[1]
 

@@ -15,7 +15,7 @@ from memsync.format.jsonl import current, read_lines
 from memsync.hub import binary, ingest, nominate
 from memsync.hub.intake import MEMORIES, take
 from memsync.hub.nominate import Filters, Nominees
-from memsync.index.core import Index
+from memsync.index.bulk import make_index
 from memsync.index.query import parse
 from memsync.index.sample import Sample, Whole
 from memsync.index.tokens import Tokenizer
@@ -45,7 +45,7 @@ def test_scores_confidence_and_order_are_those_of_the_local_index(hub, own):
     bring(hub, own)
     lines = current(read_lines(own.memories.read_bytes())).values()
     records = [("project", line.memory) for line in lines if line.memory and line.memory.archived_at is None]
-    index = Index(records, hub.meaning)
+    index = make_index(records, hub.meaning)
     for query in QUERIES:
         local = index.search(query, limit=15, allow=ALLOW)
         found = hub.search(query, principal="alice")
@@ -80,7 +80,7 @@ def test_the_terms_that_were_counted_when_a_record_came_in_score_as_its_text_doe
     files = {MEMORIES: "\n".join(ODD).encode(), ".claude/skills/deploy/SKILL.md": SKILL.encode()}
     rows = [row for row in take(files).rows if row.kind == kind]
     made, words = ingest.prepare(rows)
-    local = Index([("project", row.memory) for row in rows], None)
+    local = make_index([("project", row.memory) for row in rows], None)
     fields = [(n, 7, row.memory.id, row.line, row.number, "c0ffee", one.length, binary.spell_counts(one.counts), None, None)
               for n, (row, one) in enumerate(zip(rows, made, strict=True))]  # fmt: skip
     nominees, tokenizer = Nominees(fields, kind), Tokenizer()

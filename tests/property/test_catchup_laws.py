@@ -164,7 +164,7 @@ class World:
 
 
 def read_heads(rows) -> list[tuple[object, ...]]:
-    query = "SELECT scope, id, importance, moment, form, replaces, archived, anchored, author FROM record"
+    query = "SELECT scope, id, form, importance, moment, replaces, archived, anchored, author FROM record"
     return [(SCOPES[scope], *rest) for scope, *rest in rows.ask(query)]
 
 

@@ -18,9 +18,9 @@ from searching import BUILTIN, ask, change, finder, is_untouched, nobody, record
 from strategies import MARKERS, files, plain_lines
 
 from memsync.index import cold, core, lexical, vectors
-from memsync.index.core import Index
+from memsync.index.bulk import make_index
 from memsync.index.scale import LATE
-from memsync.records import SCOPES, Change
+from memsync.records import SCOPES
 
 WORDS = (
     "deploy deploys deploying dpeloy employ cache caches cachet tests testa testb database databases the to be not "
@@ -46,7 +46,6 @@ steps = st.lists(
     st.tuples(
         st.sampled_from(SCOPES),
         st.lists(st.tuples(st.sampled_from(IDS), st.none() | said), max_size=9),
-        st.sampled_from(("", "", "save", "open")),
     ),
     max_size=8,
 )
@@ -61,7 +60,6 @@ def limits(request) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "tight limits":
             patch.setattr(lexical, "_OVERLAY_LIMIT", 2)
-            patch.setattr(core, "_MANY", 5)
             patch.setattr(vectors, "SIEVED", 2)
             patch.setattr(cold, "SIEVED", 2)
         yield
@@ -80,8 +78,8 @@ def fields_of(tags, cues, anchors) -> dict[str, tuple[str, ...]]:
 @settings(max_examples=sample(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=contents, history=steps, asked=st.lists(queries, min_size=3, max_size=3))
 def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, start, history, asked):
-    held, grown = dict(start), Index(records_of(start), meaning)
-    for scope, changes, then in history:
+    held, grown = dict(start), make_index(records_of(start), meaning)
+    for scope, changes in history:
         last = dict(changes)
         for id_, new in last.items():
             held.pop((scope, id_), None)
@@ -91,34 +89,10 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
             [change(id_, new[0], **fields_of(*new[1:])) if new else change(id_, None) for id_, new in last.items()],
         )
         ask(grown, asked[0])  # what a search remembers must not outlive the next change
-        arrays = grown.arrays() if then else None
-        if then == "open":
-            grown = Index([], meaning)
-            grown.start(records_of(held), arrays)
-    fresh = Index(records_of(held), meaning)
+    fresh = make_index(records_of(held), meaning)
     assert len(grown) == len(fresh)
     for query in asked:
         assert ask(grown, query) == ask(fresh, query)
-
-
-@MEANINGS
-@few
-@given(held=contents, first=st.integers(0, 15))
-def test_arrays_that_grew_record_by_record_are_those_of_all_at_once(meaning, held, first):
-    records = records_of(held)
-    grown = Index(records[:first], meaning)
-    for scope, memory in records[first:]:
-        grown.apply(scope, [Change(memory.id, memory, memory)])
-    assert flat(grown.arrays()) == flat(Index(records, meaning).arrays())
-
-
-def flat(arrays: core.Arrays) -> dict[str, object]:
-    groups = {name: getattr(arrays, name) for name in ("base", "forward", "grams", "vectors")}
-    parts = {
-        f"{group}.{name}": getattr(of, name) for group, of in groups.items() if of for name in of.__dataclass_fields__
-    }
-    parts |= {"keys": arrays.keys} | ({"texts": arrays.texts} if arrays.vectors else {})  # which say what has a vector
-    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in parts.items()}
 
 
 @EMBEDDERS
@@ -325,7 +299,7 @@ def test_rows_of_another_version_change_no_answer_and_are_replaced(tmp_path, cac
     query=queries,
 )
 def test_filters_take_hits_away_and_change_nothing_else(meaning, held, allowed, query):
-    made = Index([record(id_, text, scope) for id_, (scope, text) in held.items()], meaning)
+    made = make_index([record(id_, text, scope) for id_, (scope, text) in held.items()], meaning)
     all_of_them = made.search(query, limit=50, allow=lambda *_: 0.5, is_mine=nobody)
     some = made.search(query, limit=50, allow=lambda _, m: 0.5 if m.id in allowed else None, is_mine=nobody)
     expected = {match[1]: match[:5] for match in values(all_of_them).matches if match[1] in allowed}
@@ -341,7 +315,7 @@ def test_filters_take_hits_away_and_change_nothing_else(meaning, held, allowed, 
 @few
 @given(held=contents, query=queries)
 def test_every_hit_has_a_score_above_nothing_and_only_late_words_take_some_away(meaning, held, query):
-    found = Index(records_of(held), meaning).search(query, limit=50, allow=lambda *_: 0.5)
+    found = make_index(records_of(held), meaning).search(query, limit=50, allow=lambda *_: 0.5)
     for match in found.matches:
         *others, wording = match.parts
         assert sum(match.parts) == match.parts.score > 0 <= min(others)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from searching import ask, change, record, values
+from searching import ask, change, record
 
+from memsync.index.bulk import fill, make_index, read_vectors
 from memsync.index.core import Index
+from memsync.index.database import Database, Row
 from memsync.index.embed import LEVELS, UNLIKE, EmbedderFailed, Meaning, unrelated_cosine, whole
 from memsync.index.embedders import choose
+from memsync.index.tokens import Tokenizer
+from memsync.records import Memory
 
 
 class Letters:
@@ -87,14 +92,14 @@ def test_the_setting_names_the_embedder():
 
 
 def index(letters: Letters, *contents: str) -> Index:
-    return Index([record(str(n), content) for n, content in enumerate(contents)], Meaning(letters))
+    return make_index([record(str(n), content) for n, content in enumerate(contents)], Meaning(letters))
 
 
 def test_without_a_working_embedder_words_are_enough_and_the_answer_says_so():
     letters = Letters()
     letters.broken = True
     found = ask(index(letters, "use tabs", "use docker"), "tabs")
-    expected = ask(Index([record("0", "use tabs"), record("1", "use docker")], None), "tabs")
+    expected = ask(make_index([record("0", "use tabs"), record("1", "use docker")], None), "tabs")
     assert found == expected._replace(degraded="nobody answers")
     assert found.ids == ["0"]
 
@@ -108,7 +113,7 @@ def test_without_a_working_embedder_words_are_enough_and_the_answer_says_so():
     ],
 )
 def test_meaning_counts_for_more_in_a_long_query_unless_it_did_before(weight, asked, counts):
-    found = Index([record("a", asked)], Meaning(Letters(), weight)).search(asked, limit=1, allow=lambda *_: 0.0)
+    found = make_index([record("a", asked)], Meaning(Letters(), weight)).search(asked, limit=1, allow=lambda *_: 0.0)
     assert (found.matches[0].parts.semantic, found.weight_of_meaning) == (pytest.approx(counts, rel=0.1), counts)
 
 
@@ -137,30 +142,28 @@ def test_a_memory_that_was_not_embedded_is_embedded_by_the_next_query_and_told_u
     assert whole_answer.degraded == ""
 
 
-def test_what_a_cache_lacks_after_a_failure_is_embedded_by_the_next_process():
-    letters = Letters()
-    made = index(letters, "use tabs", "use docker")
-    letters.broken = True
-    made.apply("project", [change("2", "kubernetes cluster")])
-    records, arrays = made.snapshot()
-    letters.broken = False
-    later = Index([], Meaning(letters))
-    letters.asked.clear()
-    later.start(records, arrays)
-    assert [text for text in letters.asked if text not in UNLIKE] == ["kubernetes cluster"]
-    expected = ask(index(letters, "use tabs", "use docker", "kubernetes cluster"), "kubernetes")
-    assert ask(later, "kubernetes") == expected
+def rows_of(*contents: str) -> list[Row]:
+    return [
+        Row("project", Memory(id=str(n), content=content), b"", is_plain=True) for n, content in enumerate(contents)
+    ]
 
 
-def test_a_text_is_embedded_once_however_often_the_index_is_made():
-    letters = Letters()
-    made = index(letters, "use tabs", "use docker")
+def test_a_text_is_embedded_once_however_often_the_rows_are_made():
+    letters, rows = Letters(), Database(sqlite3.connect(":memory:"))
+    fill(rows, rows_of("use tabs", "use docker"), Tokenizer(), Meaning(letters))
     letters.asked.clear()
-    records = [record("new id", "use docker", scope="global"), record("1", "use tabs", importance=0.9)]
-    again = Index(records, Meaning(letters))
-    letters.asked.clear()
-    made.start(records, made.arrays())
-    assert [text for text in letters.asked if text not in UNLIKE] == []
-    assert values(made.search("docker", limit=5, allow=lambda *_: 0.5)) == values(
-        again.search("docker", limit=5, allow=lambda *_: 0.5)
+    fill(
+        rows, rows_of("use docker", "kubernetes cluster", "use tabs"), Tokenizer(), Meaning(letters), read_vectors(rows)
     )
+    assert letters.asked == ["kubernetes cluster"]
+    assert rows.count_vectors() == (26, 3)
+
+
+def test_what_an_outage_left_out_is_embedded_when_the_rows_are_made_again():
+    letters, rows = Letters(), Database(sqlite3.connect(":memory:"))
+    letters.broken = True
+    fill(rows, rows_of("use tabs", "use docker"), Tokenizer(), Meaning(letters))
+    assert rows.count_vectors() == (0, 0)
+    letters.broken = False
+    fill(rows, rows_of("use tabs", "use docker"), Tokenizer(), Meaning(letters), read_vectors(rows))
+    assert rows.count_vectors() == (26, 2)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from searching import base_of
 
 from memsync.index import evidence
 from memsync.index.evidence import gather
-from memsync.index.lexical import Lexical, build_base, number_terms
+from memsync.index.lexical import Lexical
 from memsync.index.query import parse
 from memsync.index.spelling import Spelling, build_grams
 from memsync.index.synonyms import Synonyms
@@ -25,10 +26,10 @@ QUERIES = ("deploy cache tests", "429 deploy", "thrott gatewey deploys", "run_al
 
 def found(text: str):
     tokenizer = Tokenizer()
-    documents, vocabulary = number_terms(list(map(tokenizer.terms, TEXTS)))
-    spelling = Spelling(build_grams(sorted(term for term in vocabulary.terms if term.isalpha())))
+    documents = list(map(tokenizer.terms, TEXTS))
+    spelling = Spelling(build_grams(sorted({term for terms in documents for term in terms if term.isalpha()})))
     query = parse(text, tokenizer)
-    return gather(query, Lexical(build_base(documents, vocabulary)), spelling, Synonyms(tokenizer.terms), len(TEXTS))
+    return gather(query, Lexical(base_of(documents)), spelling, Synonyms(tokenizer.terms), len(TEXTS))
 
 
 @pytest.mark.parametrize("text", QUERIES)

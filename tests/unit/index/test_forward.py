@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 
-import pytest
 from searching import ask, change, record
 
-from memsync.index.bulk import split_arrays
+from memsync.index.bulk import fill, make_index
 from memsync.index.cold import Cold
 from memsync.index.core import Index
 from memsync.index.database import Database, Row
@@ -36,12 +35,12 @@ def check(index: Index, records: list[Record]) -> None:
 
 
 def test_what_a_record_says_is_what_its_text_says():
-    check(Index(RECORDS, None), RECORDS)
-    check(Index(RECORDS[:1], None), RECORDS[:1])
+    check(make_index(RECORDS, None), RECORDS)
+    check(make_index(RECORDS[:1], None), RECORDS[:1])
 
 
 def test_what_came_late_is_said_too_and_what_went_is_not_held():
-    index = Index(RECORDS, None)
+    index = make_index(RECORDS, None)
     index.apply("project", [Change("f", None, LATE[1]), change("a", None)])
     check(index, [*RECORDS[1:], LATE])
     index.apply("project", [Change("f", LATE[1], None)])
@@ -49,25 +48,11 @@ def test_what_came_late_is_said_too_and_what_went_is_not_held():
     assert not index._said._late
 
 
-@pytest.mark.parametrize("limit", [0, 256])
-def test_arrays_of_what_changed_say_the_same(monkeypatch, limit):
-    monkeypatch.setattr("memsync.index.lexical._OVERLAY_LIMIT", limit)
-    index = Index(RECORDS, None)
-    index.apply("project", [change("c", None), Change("f", None, LATE[1])])
-    index.apply("project", [Change("f", LATE[1], LATE[1]), Change("a", RECORDS[0][1], RECORDS[0][1])])
-    left, arrays = index.snapshot()
-    other = Index([], None)
-    other.start(left, arrays)
-    assert other._dead == []
-    check(other, left)
-
-
 def test_a_question_splits_no_text_that_is_in_the_database(monkeypatch):
-    index = Index(RECORDS, None)
-    records, arrays = index.snapshot()
+    index = make_index(RECORDS, None)
     rows = Database(sqlite3.connect(":memory:"))
-    rows.fill(split_arrays([Row(scope, memory, b"", is_plain=True) for scope, memory in records], arrays))
-    alone = Cold(rows, records.__getitem__, None, stop_words=True)
+    fill(rows, [Row(scope, memory, b"", is_plain=True) for scope, memory in RECORDS], Tokenizer(), None)
+    alone = Cold(rows, RECORDS.__getitem__, None, stop_words=True)
     expected = [ask(one, "deploy the login web app") for one in (index, alone)]
 
     def refuse(self, memory):

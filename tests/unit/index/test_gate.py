@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from searching import BUILTIN, ask, index, record
 
-from memsync.index.core import Index
+from memsync.index.bulk import make_index
 
 SHOP = (
     "CI needs Node 20, because the bundler fails with 18",
@@ -81,7 +81,7 @@ def test_without_an_embedder_the_same_questions_pass():
 def test_a_word_that_only_a_cue_has_counts_but_less():
     said = index("The cart times out after 14 days of silence", *SHOP, meaning=BUILTIN)
     shop = [record(str(number), text) for number, text in enumerate(SHOP)]
-    cued = Index([record("a", "The cart times out after 14 days", cues=("silence",)), *shop], BUILTIN)
+    cued = make_index([record("a", "The cart times out after 14 days", cues=("silence",)), *shop], BUILTIN)
     bare = index("The cart times out after 14 days", *SHOP, meaning=BUILTIN)
     gates = [ask(made, "silence in the cart").gate for made in (bare, cued, said)]
     assert gates[0] < gates[1] < gates[2]

@@ -16,7 +16,7 @@ from loopback import Loopback, Reply
 
 from memsync import Memsync
 from memsync.errors import ConfigError
-from memsync.index.core import Index
+from memsync.index.bulk import make_index
 from memsync.index.embed import EmbedderFailed, Meaning
 from memsync.index.embedders import FORMS, choose, open_named
 from memsync.index.openai_embedder import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
@@ -627,7 +627,7 @@ def test_an_empty_store_grows_with_a_server(repo, server):
 
 def test_an_index_without_its_embedder_finds_by_words_and_says_so(server, tiny):
     server.stop()
-    made = Index([("project", Memory(id="a", content="use tabs"))], Meaning(tiny))
+    made = make_index([("project", Memory(id="a", content="use tabs"))], Meaning(tiny))
     made.apply("project", [Change("b", Memory(id="b", content="before"), Memory(id="b", content="tabs again"))])
     ranking = made.search("tabs", limit=5, allow=lambda *_: 0.5)
     assert {match.memory.id for match in ranking.matches} == {"a", "b"}

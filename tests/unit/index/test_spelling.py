@@ -84,14 +84,8 @@ def test_an_answer_is_forgotten_when_the_vocabulary_changes():
     assert made.alike("kubernetez", words.__contains__) == spelling(words).alike("kubernetez", words.__contains__)
 
 
-def test_every_word_is_kept_once():
-    made = spelling(late=("cache", "späte", "späte", "日本語"))
-    assert list(made.words()) == [*sorted(WORDS), "späte", "日本語"]
-
-
 def test_an_empty_vocabulary_knows_nothing():
     assert alike("word", ()) == []
-    assert list(spelling(()).words()) == []
 
 
 words = st.text("abcé日\U0001f642", min_size=1, max_size=5)

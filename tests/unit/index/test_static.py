@@ -13,9 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsync.index.embed import whole
-from memsync.index.pieces import number_pieces
 from memsync.index.static import BUILTIN, HASHED, HEAD, WORDS, StaticEmbedder, WordPieces
-from memsync.records import Memory
 
 EMBEDDER = StaticEmbedder()
 TEXTS = (
@@ -70,12 +68,6 @@ def test_a_vector_does_not_hang_on_what_it_is_made_with():
     alone = np.vstack([EMBEDDER.embed([text]) for text in (*TEXTS, *NOTHING)])
     assert np.array_equal(together, np.vstack([alone] * 60))
     assert EMBEDDER.embed([]).shape == (0, EMBEDDER.dim)
-
-
-def test_texts_read_by_their_pieces_have_the_vectors_that_each_has_alone():
-    texts = [*TEXTS, *NOTHING, *(" ".join(f"word{n}" for n in range(size)) for size in (90, 100, 400, 3_000, 1))] * 20
-    parts = list(EMBEDDER.read_pieces(*number_pieces([Memory(f"mm-{n}", text) for n, text in enumerate(texts)])))
-    assert np.array_equal(np.vstack(parts), EMBEDDER.embed(texts))
 
 
 def test_a_text_of_any_length_has_the_vector_of_its_words():

@@ -7,7 +7,7 @@ import re
 import pytest
 from searching import record
 
-from memsync.index.core import Index
+from memsync.index.bulk import make_index
 from memsync.index.query import parse
 from memsync.index.scale import SYNONYM
 from memsync.index.synonyms import TABLE, Synonyms, find_word, stem_start
@@ -24,7 +24,7 @@ def others(term: str, text: str, *known: str) -> dict[tuple[str, ...], float]:
 
 
 def search(text: str, *contents: str, cues: tuple[str, ...] = ()):
-    index = Index([record(f"r{n}", content, cues=cues) for n, content in enumerate(contents)], None)
+    index = make_index([record(f"r{n}", content, cues=cues) for n, content in enumerate(contents)], None)
     return index.search(text, limit=9, allow=lambda scope, memory: 0.0).matches
 
 

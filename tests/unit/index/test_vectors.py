@@ -41,11 +41,10 @@ def test_a_zero_vector_stays_zero_and_no_vectors_stay_none():
     assert quantise(np.zeros((0, 16), np.float32)).numbers.shape == (0, 16)
 
 
-def test_rows_are_taken_by_number_and_by_mask_and_joined():
+def test_rows_are_cut_and_joined():
     rows = quantise(unit(4))
-    assert same(rows.taken(np.array([3, 1])), quantise(unit(4)[[3, 1]]))
-    assert same(rows.taken(np.array([True, False, True, True])), quantise(unit(4)[[0, 2, 3]]))
-    assert same(rows.taken(np.array([0, 1])).joined(rows.taken(np.array([2, 3]))), rows)
+    assert same(rows.cut(3), quantise(unit(4)[:3]))
+    assert same(rows.cut(2).joined(quantise(unit(4)[2:])), rows)
 
 
 @pytest.mark.parametrize("dim", [8, 12, 64])
@@ -54,7 +53,7 @@ def test_rows_that_came_one_by_one_are_those_of_one_go(dim):
     made = Vectors(quantise(vectors[:2]))
     for vector in vectors[2:]:
         made.append(vector)
-    assert same(made.taken(np.ones(150, bool)), quantise(vectors))
+    assert same(made.rows(), quantise(vectors))
     assert likeness(made, vectors[77], 150) == likeness(Vectors(quantise(vectors)), vectors[77], 150)
 
 

@@ -94,12 +94,11 @@ def test_where_more_than_a_few_lines_differ_an_index_is_made_and_the_next_proces
     monkeypatch.setattr("memsync.memories.index_file.MOST", -1)
     change(memories(place))
     expected = fresh(place, "friday")
-    stores, made = opened(place)
-    assert ask(made, "friday") == expected
-    assert not is_untouched(stores)
-    stores, made = opened(place)
-    assert ask(made, "friday") == expected
-    assert is_untouched(stores)
+    for is_fresh in (False, True):
+        stores, made = opened(place)
+        assert (made.file.describe()["fresh"], made.file.is_made_anew) == (is_fresh, False)
+        assert ask(made, "friday") == expected
+        assert is_untouched(stores)
 
 
 @pytest.mark.parametrize("scope", ["stealth", "global"])

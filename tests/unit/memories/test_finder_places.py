@@ -58,7 +58,7 @@ def test_a_private_cache_is_for_its_owner_only(tmp_path):
         stores = stores_in(tmp_path)
         write(tmp_path, HELD)
         file = IndexFile(stores, stores["global"].place, embedder="none", stop_words=True)
-        made = Finder(stores, file, stop_words=True, is_brief=False)
+        made = Finder(stores, file, is_brief=False)
         ask(made, "tests")
     finally:
         os.umask(before)
