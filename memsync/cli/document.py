@@ -8,14 +8,17 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import InvalidMemory, UsageError
 from memsync.memories.results import Entry
-from memsync.records import clean_content, clean_importance, clean_tags, clean_type, shown_id
+from memsync.records import clean_content, clean_importance, clean_tags, clean_type, names_of, shown_id
 
-_HELP: Final = """\
+_LISTS: Final = tuple(
+    name for name in names_of("list") if name != "tags"
+)  # each value on a line of its own: they may have any character
+_NAMED: Final = f"{', '.join(_LISTS[:-1])} and {_LISTS[-1]}"
+_HELP: Final = f"""\
 # Change what you like, save and close; lines above the first memory that begin with # do not count.
 # A memory that you take out of this document stays as it is; a line that you take out of a memory empties that field.
-# cues, anchors and links: one a line. To change nothing, close without saving.
+# {_NAMED}: one a line. To change nothing, close without saving.
 """
-_LISTS: Final = ("cues", "anchors", "links")  # each value on a line of its own: they may have any character
 _HEAD: Final = re.compile(r"^([a-z]+):[ \t]*(.*)$")
 
 
@@ -76,9 +79,7 @@ def _compare(entry: Entry, lines: Sequence[str], number: int) -> dict[str, Any]:
     for at, line in enumerate(lines[:end], number + 1):
         found = _HEAD.match(line)
         if not found or found[1] not in ("type", "importance", "tags", *_LISTS):
-            raise UsageError(
-                f"line {at}: {line[:40]!r} is no field; there are type, importance, tags, cues, anchors and links"
-            )
+            raise UsageError(f"line {at}: {line[:40]!r} is no field; there are type, importance, tags, {_NAMED}")
         try:
             fields.update(_read_field(found[1], found[2].strip(), fields))
         except (ValueError, InvalidMemory) as error:

@@ -9,33 +9,25 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, command
 from memsync.cli.choosing import WHERE, choose, find_ref, find_refs, where_options
-from memsync.cli.memory import find_replaced, memory, read_text, split_tags, supersedes_option, warn_of_type
+from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags, warn_of_type
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import Scope, shown_id
+from memsync.records import FIELDS, Scope, shown_id
 
 
 @command(memory)
 @click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @click.option("-c", "--content", help='The new text ("-": standard input).')
-@click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
-@click.option("--importance", type=float, metavar="N", help="The new importance, 0 to 1.")
-@click.option(
-    "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
-)
+@field_options
 @click.option(
     "--add-tag", "tags_added", multiple=True, metavar="TAG", help="A tag beside those it has (repeat, or commas)."
 )
 @click.option(
     "--remove-tag", "tags_removed", multiple=True, metavar="TAG", help="A tag that it loses (repeat, or commas)."
 )
-@click.option("--cue", "cues", multiple=True, metavar="TEXT", help='The new cues (repeat; "": none).')
-@click.option("--anchor", "anchors", multiple=True, metavar="ANCHOR", help="What it is about now (repeat).")
 @click.option("--no-anchor", is_flag=True, help="Anchor it to nothing.")
-@click.option("--link", "links", multiple=True, metavar="LINK", help='The new links (repeat; "": none).')
-@supersedes_option
 @allow_secret_option
 @where_options
 @scope_option
@@ -76,7 +68,7 @@ def _take_fields(options: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[s
     if signed := next((tag for tag in options["tags"] if tag.startswith(("+", "-"))), None):
         option = "--add-tag" if signed[0] == "+" else "--remove-tag"
         raise UsageError(f"--tag takes all the tags that it shall have; {option} {signed[1:]} is for one of them")
-    fields = {name: options[name] or None for name in ("cues", "links", "anchors")}
+    fields = {field.name: options[field.name] or None for field in FIELDS if field.kind == "list"}
     fields |= {name: options[name] for name in ("memory_type", "importance", "supersedes")}
     fields["content"] = None if options["content"] is None else read_text(options["content"])
     fields |= {"anchors": ()} if options["no_anchor"] else {}

@@ -23,7 +23,7 @@ from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall, list_entries
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import Scope, shown_id
+from memsync.records import FIELDS, Scope, shown_id
 
 _GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")
@@ -105,8 +105,7 @@ def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
     """Return what a template may name; what is not the project's own says so in its text, if it *marks* that."""
     memory = entry.memory
     return {
-        **dict.fromkeys(("author", "archived_at", "created_at", "updated_at", "conflict_of"), ""),
-        **dict.fromkeys(("anchors", "cues", "links", "supersedes"), ()),
+        **{field.name: field.default or "" for field in FIELDS},
         **entry.as_dict(),
         "id": shown_id(entry.id),
         "content": mark_text(entry.content, entry.scope) if marks else entry.content,

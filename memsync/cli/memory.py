@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -16,7 +18,7 @@ from memsync.cli.words import TextCommand, is_dialogue
 from memsync.errors import UsageError, closest
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
-from memsync.records import TYPE_ORDER, shown_id
+from memsync.records import FIELDS, TYPE_ORDER, shown_id
 from memsync.system.texts import read_utf8
 
 
@@ -67,22 +69,41 @@ def warn_of_type(project: Project, name: str | None) -> None:
         click.echo(f"memsync: {name!r} is a new type; did you mean --type {near}?", err=True)
 
 
-supersedes_option = click.option(
-    "--supersedes", multiple=True, metavar="ID|WORDS", help="Archive that memory: this one stands for it now (repeat)."
-)
+class _FieldOption(NamedTuple):
+    """How a command takes a field; `changed` is what `update` says of it, where that is something else than of a `new` memory."""
+
+    field: str
+    flags: str
+    metavar: str
+    new: str
+    changed: str = ""
 
 
-cue_option = click.option(
-    "--cue",
-    "cues",
-    multiple=True,
-    metavar="TEXT",
-    help="Find it by this too: a question it answers, a symptom (repeat).",
-)
+_OPTIONS: Final = (
+    _FieldOption("memory_type", "--type", "TYPE", "fact, preference, pattern, context or your own.  [default: fact]", "The new type."),
+    _FieldOption("importance", "--importance", "N", "0 to 1.  [default: 0.7]", "The new importance, 0 to 1."),
+    _FieldOption("tags", "--tag --tags", "TAG", "A tag, or several with commas (repeat).", 'The new tags (repeat, or commas; "": none).'),
+    _FieldOption("cues", "--cue", "TEXT", "Find it by this too: a question it answers, a symptom (repeat).", 'The new cues (repeat; "": none).'),
+    _FieldOption("links", "--link", "LINK", "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat).", 'The new links (repeat; "": none).'),
+    _FieldOption("supersedes", "--supersedes", "ID|WORDS", "Archive that memory: this one stands for it now (repeat)."),
+    _FieldOption("anchors", "--anchor", "PATH[#SYMBOL]", "Mark it when that file or symbol changes (repeat).", "What it is about now (repeat)."),
+)  # fmt: skip
 
 
-_LINKS: Final = "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat)."
-link_option = click.option("--link", "links", multiple=True, metavar="LINK", help=_LINKS)
+def field_options(function: Callable[..., Any], *, new: bool = False) -> Callable[..., Any]:
+    """Let a command take the fields of a *new* memory, or of one that is there."""
+    kinds = {field.name: field.kind for field in FIELDS}
+    for one in reversed(_OPTIONS):
+        kind = kinds[one.field]
+        function = click.option(
+            *one.flags.split(),
+            one.field,
+            metavar=one.metavar,
+            type=float if kind == "number" else None,
+            multiple=kind in ("list", "ids"),
+            help=one.new if new else one.changed or one.new,
+        )(function)
+    return function
 
 
 def find_replaced(project: Project, said: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,26 +113,7 @@ def find_replaced(project: Project, said: tuple[str, ...]) -> tuple[str, ...]:
 
 @command(memory, cls=TextCommand)
 @click.argument("content", nargs=-1, metavar="TEXT...")
-@click.option(
-    "--type",
-    "memory_type",
-    metavar="TYPE",
-    default="fact",
-    show_default=True,
-    help="fact, preference, pattern, context or your own.",
-)
-@click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
-@click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
-@cue_option
-@link_option
-@supersedes_option
-@click.option(
-    "--anchor",
-    "anchors",
-    multiple=True,
-    metavar="PATH[#SYMBOL]",
-    help="Mark it when that file or symbol changes (repeat).",
-)
+@partial(field_options, new=True)
 @allow_secret_option
 @target_options
 def remember(

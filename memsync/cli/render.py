@@ -16,7 +16,7 @@ from memsync.format.as_json import as_json
 from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry, Remembered
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import DEFAULT_SOURCE, age, shown_id
+from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, shown_id
 from memsync.system import texts
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), roo
         "updated": _format_time(memory.updated_at, now),
         "archived": _format_time(memory.archived_at, now),
         "superseded by": ", ".join(map(shown_id, successors)),
-        "supersedes": ", ".join(map(shown_id, memory.supersedes)),
-        "anchors": ", ".join(memory.anchors),
-        "cues": "; ".join(memory.cues),
-        "links": ", ".join(map(shown_label, memory.links)),
+        **{f.name: _spell_list(f, getattr(memory, f.name)) for f in FIELDS if f.name in _LISTS},
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
         "flagged": entry.flagged
@@ -122,6 +119,14 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), roo
         shown["anchors"] = ", ".join(_link_anchor(anchor, root) for anchor in memory.anchors)
     head = "\n".join(f"{click.style(name, dim=True)}: {text}" for name, text in shown.items())
     return f"{head}\n\n{printable(memory.content)}"
+
+
+_LISTS: Final = {*names_of("list", "ids")} - {"tags"}
+
+
+def _spell_list(field: Field, words: Iterable[str]) -> str:
+    show = shown_id if field.kind == "ids" else str if field.is_shown_plainly else shown_label
+    return ("; " if field.is_searched else ", ").join(map(show, words))
 
 
 def _link_anchor(anchor: str, root: Path) -> str:
