@@ -75,8 +75,7 @@ def _choose_lists(
         ),
     ] = None,
 ) -> Mapping[str, Any]:
-    given = {"tags": tags, "cues": cues, "links": links, "supersedes": supersedes, "anchors": anchors}
-    return {name: words or () for name, words in given.items()}
+    return {"tags": tags, "cues": cues, "links": links, "supersedes": supersedes, "anchors": anchors}
 
 
 def remember(
@@ -153,7 +152,7 @@ def _choose_changes(
     anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")] = None,
 ) -> Mapping[str, Any]:
     fields = {"content": content, "importance": importance, "tags": tags, "cues": cues, "memory_type": memory_type}
-    return {**fields, "links": links, "supersedes": supersedes or (), "anchors": anchors}
+    return {**fields, "links": links, "supersedes": supersedes, "anchors": anchors}
 
 
 def update_memory(

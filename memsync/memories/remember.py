@@ -98,7 +98,7 @@ def _clean(project: Project, given: Fields, content: str | None, root: Path | No
     if (refs := given.get("links")) is not None:
         found["links"] = links.resolve(project, refs)
     if (anchors := given.get("anchors")) is not None and root:
-        found["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchors))
+        found["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchors if text.strip()))
     for field in FIELDS:
         if field.kind == "list":
             check_words(found.get(field.name, ()), field.one)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError
 from memsync.history import events
 from memsync.memories import sharing
+from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.records import DEFAULT_TYPE, Scope, sent_id, shown_id
+from memsync.records import DEFAULT_TYPE, FIELDS, Memory, Scope, sent_id, shown_id
 from memsync.system.texts import one_line
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo, fail
-from memsync.web.memories import find_entry, record_page, values_of, version_of
+from memsync.web.memories import LISTS, find_entry, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
 from memsync.web.undo import offer
 
 routes = Routes()
 
-_FIELDS: Final = ("content", "type", "importance", "tags", "private", "supersedes")
+_FIELDS: Final = ("content", "type", "importance", "tags", *LISTS, "private", "supersedes")
 _TOLD: Final = {
     "contradicts": "contradicts",
     "duplicate": "is perhaps the same as",
@@ -51,7 +52,7 @@ def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
         return fail(error, given.raw("content"), pages.link_to(find_entry(project, given)))
     except MemoryNotFound as error:
         return fail(error, given.raw("content"))
-    said = {name: given.raw(name) for name in values_of(entry.memory)}
+    said = {name: given.raw(name, was) for name, was in values_of(entry.memory).items()}
     try:
         return _write_edit(project, entry, said)
     except MemsyncError as error:
@@ -69,12 +70,27 @@ def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
         tags=None if tags is None else tags.split(","),
         scope=entry.scope,
         was=entry.memory,
+        **_read_lists(changed),
     )
     options = [*pages.option("content", content), *pages.option("type", kind), *pages.option("importance", importance)]
-    words = ("memory", "update", *options, *pages.option("tags", tags), *pages.content(entry.id))
+    options += [*pages.option("tags", tags), *_spell_lists(changed)]
+    words = ("memory", "update", *options, *pages.content(entry.id))
     return tell(
         f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [pages.command(*words)], undo="restore"
     )
+
+
+def _read_lists(said: Mapping[str, str]) -> dict[str, Any]:
+    """Return the lists of the form, whose entries have a line each."""
+    return {name: said[name].split("\n") for name in LISTS if name in said}
+
+
+def _spell_lists(said: Mapping[str, str]) -> list[str]:
+    """Return the options that give the lists of the form; one that is empty takes out all that was there."""
+    lists = [field for field in FIELDS if field.name in LISTS and field.name in said]
+    return [
+        word for one in lists for line in said[one.name].strip().split("\n") for word in pages.option(one.one, line)
+    ]
 
 
 def read_importance(text: str) -> float:
@@ -118,13 +134,18 @@ def show_new(shelf: Shelf, project: Project, given: Given) -> Page:
     said = {name: given.raw(name) for name in _FIELDS}
     if said["supersedes"] and not said["content"]:
         with suppress(MemoryNotFound, AmbiguousId):
-            said |= values_of(find_entry(project, given, "supersedes").memory) | {"importance": ""}
+            said |= values_of(_unpin(find_entry(project, given, "supersedes").memory)) | {"importance": ""}
     return _new_page(shelf, project, said)
+
+
+def _unpin(memory: Memory) -> Memory:
+    """Return *memory* anchored to its places whatever they hold: they are as they should be for the one that is written now."""
+    return memory._replace(anchors=tuple(str(parse(text)._replace(blob="")) for text in memory.anchors))
 
 
 def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: Exception | str = "") -> Page:
     values = {**said, "type": said["type"] or DEFAULT_TYPE}
-    return Page("new.html", {"values": values, "types": shelf.choices(project).types}, error)
+    return Page("new.html", {"values": values, "types": shelf.choices(project).types, "lists": LISTS}, error)
 
 
 @routes.writes("/memory/new", Shelf)
@@ -147,9 +168,11 @@ def _write_new(project: Project, said: dict[str, str]) -> Done:
         tags=said["tags"].split(","),
         scope=scope,
         supersedes=old,
+        **_read_lists(said),
     )
     options = [*pages.option("type", said["type"]), *pages.option("importance", importance or None)]
     options += [*pages.option("tags", said["tags"].strip() or None), *(["--private"] if scope else [])]
+    options += _spell_lists({name: said[name] for name in LISTS if said[name].strip()})
     options += [word for id_ in old for word in ("--supersedes", id_)]
     command = pages.command("memory", "remember", *options, *pages.content(said["content"]))
     why = f" ({result.reason})" if result.reason else ""

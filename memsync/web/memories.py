@@ -17,7 +17,7 @@ from memsync.memories.links import links_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.poison.fingerprints import mark
-from memsync.records import SCOPES, Memory, sent_id, shown_id
+from memsync.records import SCOPES, Memory, names_of, sent_id, shown_id
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes, plain_lines
 from memsync.web.shelf import Shelf
@@ -28,6 +28,7 @@ _ROWS: Final = 50
 _FOUND: Final = 15  # of a search, which answers each key: what nobody has screened yet takes a millisecond a row
 _MOST: Final = 100_000  # rows of one answer: what is on the screen already is asked for at once
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
+LISTS: Final = tuple(name for name in names_of("list") if name != "tags")  # each entry on a line of its own
 _SHORT: Final = 4  # characters of an id that may be a word
 _ID: Final = re.compile(rf"[\w-]{{{_SHORT + 1},}}")
 _AGES: Final[Mapping[str, tuple[str, int]]] = {
@@ -238,6 +239,7 @@ def record_page(
             "version": version_of(memory),
             "values": said or values_of(memory),
             "types": shelf.choices(project).types,
+            "lists": LISTS,
             "anchored": _read_anchors(project, entry),
             "relatives": list(_find_relatives(shelf, project, entry)),
             "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
@@ -258,6 +260,7 @@ def values_of(memory: Memory) -> dict[str, str]:
         "type": plain_lines(memory.memory_type),
         "importance": f"{memory.importance:g}",
         "tags": plain_lines(", ".join(memory.tags)),
+        **{name: plain_lines("\n".join(getattr(memory, name))) for name in LISTS},
     }
 
 

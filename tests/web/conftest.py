@@ -81,7 +81,8 @@ class Browser:
         fields = {name: page.every("input", name=name)[0]["value"] for name in ("id", "scope", "was")}
         fields |= {name: page.every("input", name=name)[0]["value"] for name in ("type", "importance", "tags")}
         text = self.client.get("/memory", params={"id": id_}).text
-        fields["content"] = unescaped(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", text, re.DOTALL)[1])
+        areas = re.findall(r'<textarea name="(\w+)"[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
+        fields |= {name: unescaped(said) for name, said in areas}
         sent = {name: value.replace("\n", "\r\n") for name, value in (fields | changed).items()}
         return self.post("/memory/edit", **sent)
 

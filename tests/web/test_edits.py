@@ -164,6 +164,34 @@ def test_a_new_text_stands_for_an_old_one_which_comes_back(repo, one):
     assert not memory(repo).archived_at
 
 
+def test_cues_anchors_and_links_are_edited_an_entry_a_line(repo, one, line):
+    (repo.root / "src").mkdir()
+    (repo.root / "src/ci.py").write_text("NODE = 20\n")
+    row = line("mm-aaaaaa", "CI needs Node 20", cues=["build fails"], links=["see:mm-bbbbbb"])
+    repo.write_memories(row + line("mm-bbbbbb", "We pin what CI uses"))
+    page = one.edit("mm-aaaaaa", cues="which node?\nold runner", anchors="src/ci.py\n$ npm test\n", links="")
+    assert "updated mm-aaaaaa: cues, links, anchors" in said(page)
+    found = memory(repo)
+    assert (found.cues, found.links) == (("which node?", "old runner"), ())
+    assert [text.partition("@")[0] for text in found.anchors] == ["src/ci.py", "$ npm test"]
+    assert "which node?; old runner" in said(one.get("/memory", id="mm-aaaaaa"))
+    page = one.edit("mm-aaaaaa", anchors="src/gone.py")
+    assert (one.status, memory(repo)) == (422, found)
+    assert "src/gone.py" in page.text
+
+
+def test_what_supersedes_a_memory_is_about_the_same_places_as_they_are_now(repo, one):
+    (repo.root / "src").mkdir()
+    (repo.root / "src/ci.py").write_text("NODE = 20\n")
+    one.edit("mm-aaaaaa", anchors="src/ci.py", cues="which node?")
+    (pinned,) = memory(repo).anchors
+    (repo.root / "src/ci.py").write_text("NODE = 22\n")
+    form = one.client.get("/memory/new", params={"supersedes": "mm-aaaaaa", "scope": "project"}).text
+    assert "\nsrc/ci.py</textarea>" in form
+    assert pinned not in form
+    assert "\nwhich node?</textarea>" in form
+
+
 def test_a_new_text_tells_what_it_contradicts(repo, one, line):
     repo.write_memories(line("mm-aaaaaa", "The API listens on port 8080"))
     page = one.post(
@@ -245,6 +273,8 @@ def test_a_change_of_many_that_says_too_little_is_told(many, do, value, why):
 
 WRITES = {
     "edit": lambda desk: desk.edit("mm-aaaaaa", content="--CI needs 'Node' 22\nand more", tags="a, b", importance="0.8", type="pattern"),
+    "lists": lambda desk: desk.edit("mm-aaaaaa", cues="which node?\n-1 of CI", anchors="$ npm test\n"),
+    "new lists": lambda desk: desk.post("/memory/new", content="The linter is strict", type="fact", cues="a\nb", links="see:mm-aaaaaa"),
     "forget": lambda desk: desk.post("/memory/forget", **desk.names("mm-aaaaaa")),
     "unshare": lambda desk: desk.post("/memory/unshare", **desk.names("mm-aaaaaa")),
     "new": lambda desk: desk.post("/memory/new", content="-The linter is strict", type="pattern", importance="0.8", tags="a,b", supersedes="mm-aaaaaa"),
