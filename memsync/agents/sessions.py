@@ -13,7 +13,7 @@ from memsync.agents.notes import scope_of
 from memsync.errors import MemsyncError, Remedy
 from memsync.format.scopes import mark_text
 from memsync.memories.project import Project
-from memsync.skills.anchored import list_anchored
+from memsync.skills.store import list_anchored
 
 _DONE: Final = {
     "accessed": ("recalled", "the agent asked"),

@@ -16,8 +16,8 @@ from memsync.cli.terminal import track
 from memsync.errors import ConfigError, UsageError, blaming
 from memsync.evals import pairs as trying
 from memsync.evals import questions as measuring
-from memsync.evals.facets import FIGURES
 from memsync.evals.moments import open_session
+from memsync.evals.questions import FIGURES
 from memsync.index.embedders import choose
 from memsync.memories.project import Project
 from memsync.records import Clock, parse_time

@@ -23,7 +23,6 @@ from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, R
 from memsync.janitor.review import find_kept
 from memsync.janitor.run import Report, apply
 from memsync.janitor.survey import survey
-from memsync.janitor.undo import undo as take_back
 from memsync.llm.llm import open_llm
 from memsync.memories.project import Project
 from memsync.store import files
@@ -193,7 +192,7 @@ def undo(project: Project, /, name: str | None, only_list: bool) -> Answer:
     if only_list:
         known = runs.names(project)
         return Answer({"runs": known}, "\n".join(known) or "no runs")
-    done = take_back(project, name)
+    done = runs.undo(project, name)
     return Answer({"done": done}, "\n".join(map(render.one_line, done)) or "nothing was left to take back")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from memsync.errors import ImportFailed
-from memsync.evals.calibration import count_bins
-from memsync.evals.facets import FIGURES, count_facts
 from memsync.format import jsonl
 from memsync.format.codec import bare
 from memsync.records import Memory
@@ -27,6 +25,9 @@ METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", 
 KEPT: Final = 10  # hits kept of each answer, unless another depth is asked for
 FACETS: Final = "facets.jsonl"
 _FILES: Final = "a suite has corpus.jsonl, queries.jsonl and qrels.jsonl"
+BINS: Final = 10  # of confidence, of equal width, from 0 to 1
+FIGURES: Final = ("facts", "repeats", "off", "fact recall")
+_FIRST: Final = 5  # facts that are enough
 _MOST: Final = 10  # the highest judgement; its gain is 2^10 - 1
 
 
@@ -305,3 +306,41 @@ def auroc(answerable: Sequence[float], unanswerable: Sequence[float]) -> float |
 
 def _mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 4) if values else None
+
+
+def count_facts(
+    shown: Sequence[str], facts: Mapping[str, Collection[str]], rels: Mapping[str, int]
+) -> dict[str, float | None]:
+    """Return the distinct facts of the list, the shares of it that only repeat or are off, and its share of the facts.
+
+    An empty list has no shares; of more than five facts five are enough.
+    """
+    seen: set[str] = set()
+    repeats = 0
+    for id_ in shown:
+        own = set(facts.get(id_, ()))
+        repeats += bool(own) and own <= seen
+        seen |= own
+    off = sum(id_ not in facts and rels.get(id_, 0) < 1 for id_ in shown)
+    first = {fact for id_ in shown[:_FIRST] for fact in facts.get(id_, ())}
+    exist = {fact for own in facts.values() for fact in own}
+    shares = (repeats / len(shown), off / len(shown)) if shown else (None, None)
+    return dict(zip(FIGURES, (len(seen), *shares, min(1.0, len(first) / max(1, min(_FIRST, len(exist))))), strict=True))
+
+
+def count_bins(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    """Return for each tenth of confidence how many hits lie in it, how many of them are relevant, and the share; None of none.
+
+    The hits of questions without an answer are irrelevant, and so is what nobody judged. Hits that nobody weighed are left out.
+    """
+    counts = [[0, 0] for _ in range(BINS)]
+    for answer in answers:
+        for id_, sure in answer.confidences.items():
+            if sure > 0 and (answer.query.counts or answer.query.is_unanswerable):
+                held = counts[min(int(sure * BINS), BINS - 1)]
+                held[0] += 1
+                held[1] += answer.query.rels.get(id_, 0) > 0
+    return [
+        {"from": at / BINS, "to": (at + 1) / BINS, "n": n, "relevant": hits, "share": round(hits / n, 4) if n else None}
+        for at, (n, hits) in enumerate(counts)
+    ]

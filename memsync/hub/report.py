@@ -17,7 +17,7 @@ from memsync.hub.access import Bearer
 from memsync.hub.database import Database, as_dicts
 from memsync.hub.ingest import read_row
 from memsync.index.tokens import Tokenizer
-from memsync.janitor.candidates import pairs
+from memsync.janitor.clusters import pairs
 from memsync.poison.guard import quoted
 from memsync.records import normal_form
 from memsync.system.texts import count

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from memsync.errors import Changed, MemsyncError, Remedy, UsageError
 from memsync.format import codec, jsonl
-from memsync.janitor import review
-from memsync.janitor import undo as runs
+from memsync.janitor import review, runs
 from memsync.janitor.likely import keep_apart
 from memsync.janitor.plan import seal
 from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.dedup import find_doubt
 from memsync.errors import LlmError
-from memsync.janitor.candidates import Track, pairs, untracked
-from memsync.janitor.clusters import Kept, Link, list_losses, propose
+from memsync.janitor.clusters import Kept, Link, Track, list_losses, pairs, propose, untracked
 from memsync.janitor.plan import Merge, Plan
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project

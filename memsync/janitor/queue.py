@@ -18,8 +18,7 @@ from memsync.dedup.reading import read
 from memsync.errors import MemsyncError
 from memsync.history import audit
 from memsync.janitor import review
-from memsync.janitor.candidates import Track, untracked
-from memsync.janitor.clusters import Kept, list_losses, make_merge
+from memsync.janitor.clusters import Kept, Track, list_losses, make_merge, untracked
 from memsync.janitor.likely import find_clusters, find_settled, make_key
 from memsync.janitor.plan import Merge
 from memsync.janitor.review import Row, find_kept

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from memsync.errors import MemsyncError, SecretFound
-from memsync.format.codec import fields_of
 from memsync.janitor import review, runs
-from memsync.janitor.candidates import Track, untracked
+from memsync.janitor.clusters import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal
 from memsync.memories import links
 from memsync.memories.project import Project
@@ -243,7 +242,7 @@ class _Writing:
                 "step": as_dict(step),
                 "before": {id_: self._store.raw(id_).decode() for id_ in touched},
                 "changes": {
-                    id_: {name: [value_of(memory, name), new] for name, new in changes.items()}
+                    id_: {name: [runs.value_of(memory, name), new] for name, new in changes.items()}
                     for id_, (memory, changes) in edits.items()
                 },
                 "dropped": drop.id if drop else None,
@@ -265,13 +264,6 @@ def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
     if tuple(supersedes) != keep.supersedes:
         changes["supersedes"] = supersedes
     return changes
-
-
-def value_of(memory: Memory, name: str) -> Any:
-    """Return the field *name* as JSON; None where it says nothing."""
-    if name in ("importance", "source_type"):
-        return getattr(memory, name)
-    return fields_of(memory).get(name)
 
 
 def _make_merge_row(

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Thresholds, Verdict, decide
-from memsync.janitor.candidates import Track, pairs, untracked
+from memsync.janitor.clusters import Track, pairs, untracked
 from memsync.janitor.likely import find_clusters, find_settled, list_current, make_key, merge_by_model
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal
 from memsync.memories.filters import DAYS_A_MONTH, Filters

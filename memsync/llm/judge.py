@@ -6,11 +6,14 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.errors import BudgetSpent, LlmError, LlmNotConfigured
 from memsync.llm.answers import Shape, prompt
-from memsync.llm.llm import MOST_TOKENS, Llm, tokens_of
+from memsync.llm.llm import MOST_TOKENS, Llm, open_llm, tokens_of
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project, Verify
 
 log = logging.getLogger(__name__)
 
@@ -123,3 +126,30 @@ def _shape_of(field: str, words: tuple[str, ...]) -> Shape:
         "properties": {"n": {"type": "integer"}, field: {"type": "string", "enum": words}},
     }
     return {"type": "object", "required": ["pairs"], "properties": {"pairs": {"type": "array", "items": of_pair}}}
+
+
+log = logging.getLogger(__name__)
+
+
+def verifier(project: Project) -> Verify | None:
+    """Return what says whether a new text may be left out for a stored one, and why; None: nobody is to be asked.
+
+    It answers None where the model has no word. Only a text that adds nothing may be left out: one
+    that says more is stored, whatever it is like.
+    """
+    if not project.settings.llm_verify:
+        return None
+    try:
+        llm = open_llm(project)
+    except LlmError as error:
+        log.warning("likely duplicates are stored unverified: %s", error)
+        return None
+
+    def verify(new: str, old: str) -> tuple[bool, str] | None:
+        judged = judge(llm, [(new, old)])
+        if judged.failed:
+            log.warning("a likely duplicate is not verified: %s", judged.failed)
+        (said,) = judged.judgements
+        return None if said is None else (said.word in ("duplicate", "contained"), said.reason)
+
+    return verify

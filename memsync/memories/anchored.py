@@ -18,7 +18,7 @@ from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
-    from memsync.skills.anchored import Anchored
+    from memsync.skills.store import Anchored
     from memsync.store.places import Place
 
 # How closely an anchor fits; files that many memories are about are the least.
@@ -128,7 +128,7 @@ def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored |
     The memories of a store come in the order of their ids, whether they were found by the heads in the cache or among all.
     """
     from memsync.memories.listing import read_anchored
-    from memsync.skills.anchored import list_anchored
+    from memsync.skills.store import list_anchored
 
     if (found := read_anchored(project)) is None:
         project.stores.refresh()

@@ -122,7 +122,7 @@ def remember(
     if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
         draft = draft._replace(memory=_vet(project, draft.memory._replace(anchors=anchored), scope, replaces))
     if project.verify is None and project.settings.llm_provider:
-        from memsync.llm.verify import verifier
+        from memsync.llm.judge import verifier
 
         project.verify = verifier(project)
     return store_draft(project, draft, ahead)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from memsync.errors import InvalidSkill, Remedy
 from memsync.format.jsonl import Problem
 from memsync.skills.file import (
+    BOM,
     PLACES,
     Entry,
     Parts,
@@ -31,7 +32,6 @@ from memsync.skills.file import (
     split,
     tag_text,
 )
-from memsync.skills.front import BOM
 from memsync.system.texts import read_utf8
 
 MAX_NAME: Final = 64

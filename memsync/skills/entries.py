@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from memsync.errors import MemsyncError
 from memsync.format.jsonl import Problem
 from memsync.records import Scope, Skill
+from memsync.skills import file
+from memsync.skills.file import as_tags
+from memsync.store import files
 
 
 def version_of(skill: Skill) -> str:
@@ -45,7 +51,6 @@ class SkillEntry:
     def flagged(self) -> str:
         """Why it reads like an order to an agent to ignore or betray its user, or would act unasked; "" if neither."""
         from memsync.poison.screen import suspicious
-        from memsync.skills.danger import find_danger
 
         skill = self.skill
         texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
@@ -104,3 +109,48 @@ class Checked:
             "unfixed": self.unfixed,
             "problems": problems,
         }
+
+
+# what a skill would have a client do beyond reading it: run hooks, use every tool unasked, run a program that sends files away
+
+
+_NAMED: Final = (b"hooks", b"allowed-tools")
+_MOST: Final = 64  # files beside a skill that are read
+_LARGEST: Final = 256 * 1024  # bytes of one
+
+
+def find_danger(path: Path) -> str:
+    """Return what the skill in the file *path*, and what lies beside it, would do unasked; "" if nothing is known."""
+    data = b""
+    with suppress(MemsyncError, OSError):
+        data = files.read(path)[0]
+    front = file.read(data, path.parent.name).front if any(name in data for name in _NAMED) else {}
+    return _read_front(front) or next(_read_beside(path.parent), "")
+
+
+def _read_front(front: Mapping[str, Any]) -> str:
+    if front.get("hooks"):
+        return "brings hooks, which a client runs"
+    allowed = front.get("allowed-tools")
+    tools = as_tags(allowed) if isinstance(allowed, list) else str(allowed or "").replace(",", " ").split()
+    is_open = any(str(tool).strip() in ("*", "Bash(*)", "Bash(*:*)", "Bash(:*)") for tool in tools)
+    return "lets its agent use every tool without a question" if is_open else ""
+
+
+def _read_beside(folder: Path) -> Iterator[str]:
+    """Yield what the first files beside a skill would do; no link is followed."""
+    from memsync.poison.screen import find_sending
+
+    number = 0
+    for root, _, names in os.walk(folder):
+        for name in sorted(names):
+            path = Path(root, name)
+            number += name != "SKILL.md"
+            if number > _MOST:
+                return
+            if name == "SKILL.md" or path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+                continue
+            with suppress(OSError):
+                text = path.read_bytes().decode("utf-8", "replace")
+                if why := find_sending(text):
+                    yield f"{path.relative_to(folder).as_posix()}: {why}"

@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, blaming, closest
 from memsync.format.jsonl import Problem
+from memsync.records import SKILL_PREFIX, Memory, derive_skill_id
 from memsync.skills import file as skillfile
+from memsync.skills.entries import SkillEntry
 from memsync.skills.file import SkillFile
 from memsync.store import files
 from memsync.store.files import Stamp
@@ -206,3 +208,40 @@ class SkillStore:
         path = self.place.local / "trash" / f"{(kept[-1][0] if kept else 0) + 1:06}-{name}"
         files.make_dirs(path, private=self.place.private)
         return path
+
+
+# skills that say what they are for: files, folders and commands, under `metadata: anchors:`, with commas between them
+
+
+_KEY: Final = b"anchors"
+_LOADING: Final = "load it with get_skill or `memsync skill apply {}`"
+
+
+class Anchored(NamedTuple):
+    """A skill as a hook gives it: a line that names it and how it is loaded, and why no agent should be given it."""
+
+    memory: Memory
+    entry: SkillEntry
+
+    @property
+    def flagged(self) -> str:
+        """Why any part of it reads like an order to an agent to betray its user; "" if none does."""
+        return self.entry.flagged
+
+
+def list_anchored(place: Place) -> Iterator[Anchored]:
+    """Yield the skills of *place* that name anchors; one that cannot be read is left out."""
+    store = SkillStore(place)
+    for name in store.names():
+        data = b""
+        with suppress(MemsyncError):
+            data, _ = store.read(name)
+        if _KEY not in data:
+            continue  # most have none, and YAML is slow
+        found = skillfile.read(data, name)
+        if anchors := skillfile.anchors_of(found.front):
+            skill = found.skill
+            id_ = skill.id if skill.id.startswith(SKILL_PREFIX) else derive_skill_id(name)
+            text = f"Skill {name}: {skill.description.rstrip('.')}; {_LOADING.format(name)}"
+            memory = Memory(id_, text, "skill", importance=1.0, anchors=anchors)
+            yield Anchored(memory, SkillEntry(skill=skill, scope="project", path=store.path(name)))

@@ -12,11 +12,11 @@ from typing import Any, Final, Literal, cast, get_args
 from memsync.errors import ImportFailed, Remedy, UsageError
 from memsync.format import jsonl
 from memsync.memories.imports import Candidate
-from memsync.skills.front import load_front
+from memsync.skills.file import load_front
 from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
-from memsync.transfer import archives, chatgpt, claude_mem, letta, mem0, obsidian, readers, rules
+from memsync.transfer import claude_mem, exports, notes, readers
 from memsync.transfer.candidates import TAG, add_subject, get_list, make_candidate, read_statements
 
 Source = Literal[
@@ -76,7 +76,7 @@ def read(
         source, path = _find_in_folder(path, source)
     found = _list_files(path, source) if path.is_dir() else [path]
     inside = [(files.resolve_named(file, tree), str(file)) for file in found]
-    if source is None and obsidian.is_vault(path) and all(name.endswith(".md") for _, name in inside):
+    if source is None and notes.is_vault(path) and all(name.endswith(".md") for _, name in inside):
         source = "obsidian"
     named = project or (tree or Path.cwd()).name
     return (one for file, name in inside for one in _read_file(file, name, source, mapping, above, named))
@@ -90,7 +90,7 @@ def _read_file(
     if is_database or source == "claude-mem":
         return _note_origin(claude_mem.read_database(file, project), "claude-mem", above)
     data = files.read(file)[0]
-    parts = archives.unpack(data, name) if data.startswith(archives.MAGIC) else [(data, name)]
+    parts = exports.unpack(data, name) if data.startswith(exports.ZIP) else [(data, name)]
     return (one for part, member in parts for one in read_bytes(part, member, source, mapping, above))
 
 
@@ -114,10 +114,8 @@ def read_bytes(
     Raises:
         ImportFailed, UsageError
     """
-    if data.startswith(archives.MAGIC):
-        return (
-            one for part, member in archives.unpack(data, name) for one in read_bytes(part, member, source, mapping)
-        )
+    if data.startswith(exports.ZIP):
+        return (one for part, member in exports.unpack(data, name) for one in read_bytes(part, member, source, mapping))
     if why := _explain_binary(data, name, source):
         raise ImportFailed(f"{name}: {why}")
     source = source or (None if mapping else detect(data, name))
@@ -153,7 +151,7 @@ def detect(data: bytes, name: str) -> Source | None:
 
     text = data[:_SAMPLE].decode("utf-8-sig", "replace").replace("\r\n", "\n")
     path = Path(name)
-    if editor := rules.find_editor(path):
+    if editor := notes.find_editor(path):
         return cast(Source, editor)
     if path.suffix.lower() in (".md", ".markdown") or path.name.startswith("."):
         if path.name != "MEMORY.md" and any(path.name == Path(known).name for known in INSTRUCTIONS):
@@ -188,7 +186,7 @@ def _detect_json(text: str) -> Source | None:
         return "mcp-memory"
     if re.match(r'\s*\[\s*\{\s*"[^{]*"mapping"\s*:', text) or re.match(r'\s*\[\s*\{[^{}]*"enabled"\s*:', text):
         return "chatgpt"
-    return cast(Source | None, mem0.detect(text, first))
+    return cast(Source | None, exports.detect(text, first))
 
 
 def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
@@ -206,7 +204,7 @@ def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, P
 
 def _list_files(path: Path, source: Source | None) -> list[Path]:
     """Return the files of a folder that may hold memories, in order; no link that leads out of it is followed."""
-    if source and source in rules.EDITORS and (listed := rules.list_rules(source, path)):
+    if source and source in notes.EDITORS and (listed := notes.list_rules(source, path)):
         found = [file for file in listed if file.resolve().is_relative_to(path.resolve())]
     elif source == "claude-md":
         from memsync.learn.worth import instruction_files
@@ -331,10 +329,10 @@ _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "mcp-memory": _read_mcp_memory,
     "beads": _read_beads,
     "basic-memory": _read_basic_memory,
-    "mem0": mem0.read_mem0,
-    "openmemory": mem0.read_openmemory,
-    "chatgpt": chatgpt.read_saved,
-    "letta": letta.read_block,
-    "obsidian": obsidian.read_note,
-    **{editor: partial(rules.read_rules, editor) for editor in rules.EDITORS},
+    "mem0": exports.read_mem0,
+    "openmemory": exports.read_openmemory,
+    "chatgpt": exports.read_chatgpt,
+    "letta": notes.read_letta,
+    "obsidian": notes.read_obsidian,
+    **{editor: partial(notes.read_rules, editor) for editor in notes.EDITORS},
 }

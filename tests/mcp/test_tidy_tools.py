@@ -9,7 +9,7 @@ import pytest
 from calling import Caller, connected
 
 from memsync.agents.live import Live
-from memsync.janitor.undo import undo
+from memsync.janitor.runs import undo
 from memsync.mcp.early import choose
 from memsync.mcp.server import build
 

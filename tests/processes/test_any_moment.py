@@ -11,7 +11,7 @@ from test_kill import check_the_place
 
 from memsync import Memsync
 from memsync.janitor import runs
-from memsync.janitor.undo import undo
+from memsync.janitor.runs import undo
 
 OLD = (
     '{"content":"one","id":"mm-aaaaaa","updated_at":"2026-01-15T12:00:00.000Z"}\n'

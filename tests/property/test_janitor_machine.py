@@ -20,8 +20,8 @@ from memsync.format.jsonl import read_lines
 from memsync.janitor import review
 from memsync.janitor.plan import Archive, Merge
 from memsync.janitor.run import apply
+from memsync.janitor.runs import undo
 from memsync.janitor.survey import survey
-from memsync.janitor.undo import undo
 from memsync.records import Memory, format_time, normal_form
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from memsync import Memsync
 from memsync.errors import InvalidMemory, MemsyncError
 from memsync.format.codec import decode
 from memsync.format.jsonl import read_lines
-from memsync.janitor import review, run, survey, undo
+from memsync.janitor import review, run, runs, survey
 
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -117,7 +117,7 @@ class NothingIsLost(RuleBasedStateMachine):
     def take_back(self) -> None:
         self.now += timedelta(seconds=1)
         with suppress(MemsyncError):  # there was no run
-            undo.undo(self.project)
+            runs.undo(self.project)
 
     @invariant()
     def every_accepted_text_can_be_had(self) -> None:

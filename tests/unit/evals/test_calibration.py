@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from memsync.evals.calibration import BINS, count_bins
-from memsync.evals.questions import Answer, Query
+from memsync.evals.questions import BINS, Answer, Query, count_bins
 
 
 def answer(kind: str, rels: dict[str, int], **sure: float) -> Answer:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsync.errors import ImportFailed, MemsyncError
-from memsync.evals.facets import count_facts
-from memsync.evals.questions import Answer, Query, Report, ask, auroc, measure, read_suite, together
+from memsync.evals.questions import Answer, Query, Report, ask, auroc, count_facts, measure, read_suite, together
 
 CORPUS = (
     {"id": "port", "content": "The staging database listens on port 5433"},

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.index.tokens import Tokenizer
-from memsync.janitor.candidates import PER_RECORD, pairs
+from memsync.janitor.clusters import PER_RECORD, pairs
 
 WORDS = st.lists(st.sampled_from("alpha beta gamma delta Tests 8080 ./src/x.py naïve 数据库".split()), max_size=6)
 

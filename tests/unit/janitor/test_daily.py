@@ -10,7 +10,7 @@ from memsync.agents.actions import Turn, run
 from memsync.agents.session import RecallSession
 from memsync.cli.status import describe_janitor
 from memsync.janitor.daily import read_report, run_daily
-from memsync.janitor.undo import undo
+from memsync.janitor.runs import undo
 from memsync.store.workflow import Step, load
 
 POOR = "Run make fmt before every commit; CI rejects unformatted Go."

@@ -10,7 +10,7 @@ import pytest
 from memsync.errors import MemoryNotFound, UsageError
 from memsync.janitor.enrich import ask_model, find_bare, list_bare, read_steps
 from memsync.janitor.run import apply
-from memsync.janitor.undo import undo
+from memsync.janitor.runs import undo
 from memsync.llm.llm import open_llm
 
 COOKIES = "Session cookies are SameSite=Lax"

@@ -12,8 +12,8 @@ from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.janitor import review, runs
 from memsync.janitor.plan import Archive, Confirm, Merge, Reverse
 from memsync.janitor.run import apply
+from memsync.janitor.runs import undo
 from memsync.janitor.survey import survey
-from memsync.janitor.undo import undo
 from memsync.records import format_time
 from memsync.store.state import Dedup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsync.skills import file
-from memsync.skills.front import load_front
+from memsync.skills.file import load_front
 
 
 def test_keys_that_the_library_has_names_for_are_keys_like_others():

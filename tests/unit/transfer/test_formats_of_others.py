@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memsync.errors import ImportFailed
-from memsync.transfer import claude_mem, rules
+from memsync.transfer import claude_mem, notes
 from memsync.transfer.sources import ORIGIN, read, read_bytes
 
 SAVED = {
@@ -69,7 +69,7 @@ def contents(data: object, name: str, source: str | None = None) -> list[tuple[s
     ],
 )
 def test_what_a_rule_is_for_becomes_its_anchors_unless_it_is_for_everything(globs, found):
-    assert sorted(rules.list_anchors(globs)) == found
+    assert sorted(notes.list_anchors(globs)) == found
 
 
 def test_rules_of_an_editor_are_found_in_the_repository_and_say_where_they_came_from(tmp_path):
