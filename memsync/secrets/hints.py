@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,95 +29,76 @@ _KEYS: Final = (
 STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
-# Of what one is in each sentence that tells a password without its name: of pairs, and of what is asked for or opened.
-PAIR_HINTS: Final = (
-    " / ", "login", "logon", "log in", "log on", "logs in", "logged in", "sign in", "signs in", "creds", "credential", "basic auth", "htpasswd", "ipmi", "idrac", "ilo ", " bmc", "einlogg", "anmelden", "zugang", "testkonto",
-    "se connecter", "connecte-toi", "identifiants", "compte de", "inicia ", " entra ", "acced", "credenzial", "conta de", "cuenta", "account", "sftp", "ログイン", "認証情報", "管理画面",
-)  # fmt: skip
-ASKED_HINTS: Final = ("prompts", "prompted", " asks ", "fragt", "demande", " pide", " pida", "pedir", " pede", "chiede", "聞い", "keepass", "unlock", "decrypt", "opens", "s'ouvre", "öffnet", "ouvre ", "apre ", "abre ")  # fmt: skip
 
 
 class Words(NamedTuple):
-    """The lists of sentences.txt."""
+    """The lists of sentences.txt, in their order."""
 
-    names: tuple[str, ...]
+    names: frozenset[str]  # with those of the next two
     strict: frozenset[str]
-    packed: tuple[str, ...]
+    keys: frozenset[str]
+    loose: frozenset[str]
+    packed: frozenset[str]
+    codes: frozenset[str]
+    doors: frozenset[str]
     openers: frozenset[str]
-    links: frozenset[str]
     changes: frozenset[str]
     changing: tuple[str, ...]
-    adverbs: frozenset[str]
-    breaks: frozenset[str]
+    choosing: frozenset[str]
+    entering: frozenset[str]
+    after: frozenset[str]
     states: frozenset[str]
     placeholders: frozenset[str]
     common: frozenset[str]
     users: frozenset[str]
+    numbered: frozenset[str]
     abouts: tuple[str, ...]
-    keys: frozenset[str]
+    others: tuple[str, ...]
     binding: frozenset[str]
+    logins: frozenset[str]
+    locks: frozenset[str]
+    asking: frozenset[str]
+    steps: dict[str, str]  # each word of the other lists, and which list
 
 
 @cache
 def read_words() -> Words:
     """Return the lists of sentences.txt."""
-    lists: list[list[str]] = []
-    for line in Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines():
-        if line.startswith("= "):
-            lists.append([])
-        elif line and not line.startswith("#"):
-            lists[-1] += [word.strip() for word in line.split(",") if word.strip()]
-    (
-        names,
-        strict,
-        packed,
-        openers,
-        links,
-        changes,
-        changing,
-        adverbs,
-        breaks,
-        states,
-        placeholders,
-        common,
-        users,
-        abouts,
-        keys,
-        binding,
-    ) = lists
-    return Words(
-        names=(*names, *strict, *keys), strict=frozenset((*strict, *keys)), packed=tuple(packed), openers=frozenset(openers), links=frozenset(links),
-        changes=frozenset(changes), changing=tuple(changing), adverbs=frozenset(adverbs), breaks=frozenset(breaks), states=frozenset(states),
-        placeholders=frozenset(placeholders), common=frozenset(common), users=frozenset(users), abouts=tuple(abouts), keys=frozenset(keys), binding=frozenset(binding),
-    )  # fmt: skip
+    lists: dict[str, tuple[str, ...]] = {}
+    for part in Path(__file__).with_name("sentences.txt").read_text("utf-8").split("\n= ")[1:]:
+        head, _, body = part.partition("\n")
+        lists[head.partition(":")[0]] = tuple(filter(None, map(str.strip, body.replace("\n", ",").split(","))))
+    lists["strict"] += lists["loose"]
+    lists["names"] += lists["strict"] + lists["keys"]
+    steps = {word: step for step in _STEPS for word in lists[step]}
+    begins = {name: lists[name] for name in ("changing", "abouts", "others")}
+    return Words(**{name: frozenset(lists[name]) for name in Words._fields[:-1]} | begins, steps=steps)  # type: ignore[arg-type]
+
+
+_STEPS: Final = ("resuming", "articles", "places", "adverbs", "giving", "links", "breaks")  # the last of a word counts
 
 
 @cache
-def name_hints() -> tuple[str, ...]:
-    """Return of what one is in each text that tells a password behind its name."""
+def known_words() -> frozenset[str]:
+    """Return the words that belong to sentences such as these, which nobody's password is."""
     words = read_words()
-    return (
-        *(f" {name}" if len(name) < 4 else name for name in words.names),
-        *words.packed,
-        "ssid",
-        "wifi",
-        "wi-fi",
-        "wlan",
-    )
+    known = (words.openers, words.changes, words.changing, words.choosing, words.entering, words.after)
+    return frozenset(words.steps).union(*known, words.states, words.placeholders, words.binding) - words.common
 
 
-# Words of names that stand in many texts: another word of the name is looked for.
-_FREQUENT: Final = frozenset("code session api user root access for the de la in on key pass passe token".split())
+def list_hints() -> Iterator[str]:
+    """Yield of what one is in a chunk of each text that may tell a password: words, with a blank where one begins or ends."""
+    words = read_words()
+    names = words.names | words.codes | words.packed | {"ssid", "wlan", "wi-fi", "wifi"}
+    for hint in (*names, *words.logins, *words.locks, *words.asking, "/"):
+        *before, end = hint.split()
+        ends = [f" {end}", f"({end}"] if len(end) < _SHORT and hint.isascii() else [end]
+        best = max((*map(" {} ".format, before), ends[0]), key=lambda end: (end.strip() not in _FREQUENT, len(end)))
+        yield from ends if best == ends[0] else [best]
 
 
-def list_hints() -> list[str]:
-    """Return of what one is in every text that tells a password, in small letters: words, with a blank where one begins or ends."""
-    return [_rarest_word(hint) for hint in (*name_hints(), *PAIR_HINTS, *ASKED_HINTS)]
-
-
-def _rarest_word(hint: str) -> str:
-    words = hint.split()
-    if len(words) < 2:
-        return hint
-    ends = [f" {word} " for word in words[:-1]] + [f" {words[-1]}"]
-    return max(ends, key=lambda end: (end.strip() not in _FREQUENT, len(end)))
+_SHORT: Final = 6  # letters, which also stand within other words
+# Words that stand in many texts: another word of the hint is looked for.
+_FREQUENT: Final = frozenset(
+    "word client secret code session api user root access for the de la in on key pass passe token with use into http se des com".split()
+)

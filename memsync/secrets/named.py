@@ -11,7 +11,7 @@ from memsync.secrets.hints import STEMS
 from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_technical, is_wordy, kinds_of
 
 _NO_SECRET: Final = re.compile(
-    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|: enc\[|dnskey|key[ _-]?exchange|websocket-key|application_?server_?key|\b(?:rsa|dsa|ecdsa|eddsa)[ _]key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
+    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|: enc\[|dnskey|key[ _-]?exchange|websocket-key|application_?server_?key|\b(?:rsa|dsa|ecdsa|eddsa)[ _]key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site[_ -]?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
     r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
     r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
@@ -19,7 +19,6 @@ _NO_SECRET: Final = re.compile(
 _DIGEST: Final = re.compile(r"(?i)sha-?\d|md5|digest|checksum|integrity|\bhash|fingerprint|\bh1:")
 _MARKS: Final = r"[\"'`*\])}>]{0,4}"
 _TYPE: Final = r"(?:\s{0,2}:\s{0,2}[&'*\w<>\[\]. |?]{1,40}?)?"
-_BARE: Final = re.compile(r"(?i)w(?:or)?ds?|phrase|wort|word|code|ord|s")  # what makes a whole name of its beginning
 _GIVEN: Final = re.compile(
     rf"{_MARKS}(?:\s{{0,3}}\{{ get; (?:set; |init; )?\}})?{_TYPE}\s{{0,3}}(?:(?:\|\||\?\?|[?:+|])?={{1,2}}>?|[:：>,(]|<<<|->|，)"
     rf"\s{{0,12}}(?:[>|]-?\s{{1,12}})?(?:[A-Za-z][\w.:]{{0,30}}\(|base64:|[brfu])?[\"'`({{\[]{{0,3}}"
@@ -66,7 +65,7 @@ def in_names(
                 seen.add(end)
             if end in seen or is_reference:
                 continue
-            found = [*_given(text, begin, end, place + len(stem), is_password_name=is_password_name)]
+            found = [*_given(text, begin, end, is_password_name=is_password_name)]
             if not found:
                 empty.setdefault(end, []).append(said)  # which takes longer to tell, and seldom matters
             elif _may_name_secret(text, said, end):
@@ -97,16 +96,15 @@ def _name(text: str, begin: int, end: int) -> tuple[int, int]:
     return (left.start() if left else begin), (right.end() if right else end)
 
 
-def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
+def _given(text: str, begin: int, end: int, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
     stop = _STOP.search(text, end, end + _NEAR)
     limit = stop.start() if stop else end + _NEAR
     rule = "password" if is_password_name else "assigned-secret"
-    is_bare = stem_end == end or _BARE.fullmatch(text, stem_end, end) is not None
     place, count, gap = end, 0, ""
     while count < _MOST and (match := _VALUE.search(text, place)) and match.start() < limit:
         first, last = _trim(text, *match.span())
         gap = text[end:first]
-        if _is_given(text[first:last], gap, is_password_name=is_password_name, is_bare=is_bare):
+        if _is_given(text[first:last], gap, is_password_name=is_password_name):
             if not _DIGEST.search(gap):
                 yield rule, first, last
             return
@@ -116,13 +114,13 @@ def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: 
             yield found
 
 
-def _is_given(value: str, gap: str, *, is_password_name: bool, is_bare: bool) -> bool:
+def _is_given(value: str, gap: str, *, is_password_name: bool) -> bool:
     """Tell whether *value*, with *gap* between it and a name, is a secret of that name."""
     if not is_password_name and not is_key(value, 16) and not is_random(value, 16):
         return False  # as nearly all, and told at once
     is_given = _GIVEN.fullmatch(gap) is not None
     is_plain = is_given or _TOLD.fullmatch(gap) is not None
-    return _fits(value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare)
+    return _fits(value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain)
 
 
 def _trim(text: str, first: int, last: int) -> tuple[int, int]:
@@ -140,24 +138,23 @@ def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iter
     for match in _VALUE.finditer(text, max(0, begin - 80), begin):
         if _AFTER.fullmatch(text[match.end() : begin]):
             first, last = _trim(text, *match.span())
-            if _fits(text[first:last], is_password_name=is_password_name, is_given=False, is_plain=True, is_bare=True):
+            if _fits(text[first:last], is_password_name=is_password_name, is_given=False, is_plain=True):
                 yield rule, first, last
 
 
-def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
+def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool) -> bool:
     if len(value) < 6 or not _looks_secret(
-        value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare
+        value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain
     ):
         return False
     return not (is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value) or is_technical(value))
 
 
-def _looks_secret(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
+def _looks_secret(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool) -> bool:
     if is_password_name:
         return (
             is_password(value, is_given=is_given)
             or (is_plain and is_password(value, is_given=True) and kinds_of(value) >= 3)
-            or (is_plain and is_bare and _is_spelled(value))
             or (is_given and is_key(value, 20))
         )
     if value.endswith("("):  # a call
@@ -165,10 +162,3 @@ def _looks_secret(value: str, *, is_password_name: bool, is_given: bool, is_plai
     if is_plain:
         return is_key(value, 16)
     return is_random(value, 16) and not is_wordy(value) and not is_hex(value)
-
-
-def _is_spelled(value: str) -> bool:
-    """Tell whether *value* is a word or two with a number, as people choose passwords, rather than a name of something."""
-    if not re.search(r"\d\d", value) or re.search(r"[/\\:@(=]|\.\d|\d\.", value) or len(value) < 8:
-        return False
-    return kinds_of(value) == 4 or re.fullmatch(r"[A-Za-z]{4,}\d{2,}[A-Za-z]{0,3}", value) is not None

@@ -1,90 +1,78 @@
 """Passwords told in a sentence: "The password for the staging db is …", "use … as the sudo password", "log in with root / …".
 
-What the name of a password is said to be is one, whatever it looks like, unless it is what people say about passwords
-("hashed", "argon2id", "12-digit"). Of a value that only stands beside a name, more is asked.
+Two judgements, whatever the wording. `weigh` says how much a value looks like something that a person chose, and like
+nothing else. The frame, which is read word by word from the name of a password on, says how much is asked for: right
+behind "is" an ordinary word is enough, and further on only what looks like nothing else. The words are in sentences.txt.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
-from memsync.secrets.hints import ASKED_HINTS, PAIR_HINTS, name_hints, read_words
+from memsync.secrets.hints import known_words, read_words
 from memsync.secrets.values import is_elsewhere, is_masked, is_technical
 
+# How much a value looks like a password, and how much a frame asks for.
+_WORD, _PLAIN, _CHOSEN, _MIXED, _STRONG, _NEVER = range(1, 7)
 _FAR: Final = 170  # characters behind a name that are looked at
-_MOST: Final = 14  # words of them
+_MOST: Final = 18  # words of them
 _BEFORE: Final = 90  # characters in front of it
-_QUOTES: Final = {
-    "`": "`",
-    '"': '"',
-    "'": "'",
-    "“": "”",
-    "„": "“”",
-    "«": "»",
-    "「": "」",
-    "*": "*",
-    "‘": "’",
-    "『": "』",
-}
+_LINE: Final = 110  # characters around the word for a login or a lock
+_LONG: Final = 14  # letters, which few ordinary words have
+_QUOTES: Final = {"`": "`", '"': '"', "'": "'", "“": "”", "„": "“”", "«": "»", "「": "」", "*": "*", "‘": "’", "『": "』"}  # fmt: skip
 _EDGES: Final = ".,:;?()[]{}'\"`*…。、"
-_CLAUSE: Final = re.compile(r"[.!?;](?=\s+(?!it[' i]|c'est)|\s*$)|\n|。")
-_WORD: Final = re.compile(r"\S+")
+_AROUND: Final = "\"'`*()[]{},.;?!…«»„“”"
+_ENDS: Final = (".", "!", "?", ";", "。")
+_CLAUSE: Final = re.compile(r"[.!?;](?=\s|$)|\n|。")
+_TOKEN: Final = re.compile(r"\S+")
 _GLUED: Final = re.compile(
-    r"[\"'`*)\]}»]{0,3}\s?(?:\([^()\n]{1,30}\)\s?)?(?P<sign>[:：]|(?<=\s)={1,2}(?=\s)|->|=>|→)\s*"
+    r"[\"'`*)\]}»]{0,3}\s?(?:\([^()\n]{1,30}\)\s?)?(?P<sign>[:：]|(?<=\s)={1,2}(?=\s)|=(?=[\"'\w])|->|=>|→|['’]s(?=\s))\s*"
+)
+_CLOSED: Final = re.compile(r"[*`\"')\]»,?!.;]{0,3}(?=\s)")
+_PAIRED: Final = re.compile(
+    r"\b(?:user(?:name)?|as|login|benutzer\w*|utilisateur|usuario|usuário|utente|wi-?fi|wlan|ssid|network|host|account|router|share|make|set|choose)\b[^.\n]*?(?:,|\b(?:with|and|mit|und|avec|et|con|y|e|make|set|choose|[\w.-]{2,20})\b)\s(?:the |la |le |das |dem |a )?$"
 )
 _PACKED_GAP: Final = re.compile(r"[^\x21-\x7e\n。、「『]{0,14}(?=[\x21-\x7e「『])[\"'`:=：]?\s?")
 _PACKED_VALUE: Final = re.compile(r"[「『]([^」』\n]{4,60})[」』]|([\x21-\x7e]{4,60})")
 _PACKED_STATES: Final = re.compile(
-    "保存|管理|ハッシュ|哈希|加密|暗号|以上|以下|文字|長さ|长度|期限|存|使用|必要|再設定|リセット"
-)
-_FIRST: Final = re.compile(
-    r"(?:^|(?<=[\s(]))([^\s\"'`「『*(]{4,60}|[\"'`*「『]{1,2}[^\"'`\n」』*]{4,60}[\"'`*」』]{1,2})[\"'`)]?,?\s(is|as|was|ist|als|war|est|comme|es|como|era|è|é|come)\s((?:[\w'.-]+\s){0,5}[\w'.-]*)$"
-)
-_TYPED: Final = re.compile(
-    r"\b(?:type|enter|use|try|gib|tippe|nimm|tape[rz]?|saisi[srt]|utilise[rz]?|digit[ea]|inserisci|escrib[ea]|introduce|usa|usar|insira)\s[\"'`]?([^\s\"'`]{6,60})[\"'`]?\s"
-    r"(?:at|when|whenever|if|as|als|wenn|quand|si|cuando|quando|se|comme|como|come)\b[^.\n]{0,50}$"
-)
-_OPENS: Final = re.compile(
-    r"(?<![\w/.-])[\"'`]([^\s\"'`]{6,60})[\"'`]\s(?:unlocks|opens|decrypts|öffnet|entsperrt|ouvre|déverrouille|abre|desbloquea|apre|sblocca)\s"
+    "保存|管理|ハッシュ|哈希|加密|暗号|以上|以下|文字|長さ|长度|期限|存|使用|必要|再設定|リセット|生成"
 )
 _PACKED_FIRST: Final = re.compile(r"([\x21-\x7e]{6,60})\s?(?:を|が|是|为|は)\s?[^\s\x21-\x7e。、]{0,6}$")
-_ASKED: Final = re.compile(
-    r"(?:\b(?:prompt(?:s|ed)?|asks?|asked|fragt|demande|pide|pida|pedir|pede|chiede|chieda)\b[^.\n]{0,50}?"
-    r"\b(?:type|enter|answer|use|give|say|gib|tippe|nimm|tape[rz]?|saisi[srt]|entre[rz]?|digit[ea]|inserisci|escrib[ea]|pon|introduce|usa|insira)|(?:聞|求め)[^。\n]{0,12}?)"
-    r"\s[\"'`]?([^\s\"'`]{6,60})"
-)
-_OPENED: Final = re.compile(
-    r"\b(?:keepass|vault|zip|archive|safe|locker|keychain|pdf|luks|disk|laptop|backup|phone|tablet|tresor|coffre)\b[^.\n]{0,40}?"
-    r"\b(?:opens?|unlocks?|unlocked|decrypts?|decrypted|s'ouvre|öffnet)\s(?:with|using|mit|avec)\s[\"'`]?([^\s\"'`]{6,60})"
-)
-_LOGIN: Final = re.compile(
-    r"\blog(?:s|ged|ging)? ?(?:in|on)\b|\bsign(?:s|ed)? in\b|\bcreds\b|credentials|basic auth|htpasswd|\bipmi\b|\bidrac\b|\bilo\b|\bbmc\b|anmelden|einlogg|zugang|testkonto|connecte|connexion"
-    r"|identifiants|compte de|\binicia|\bentra\b|\bacced|credencia|credenzial|conta de|cuenta|account|sftp|ログイン|認証情報|管理画面"
-)
-_PAIR: Final = re.compile(
-    r"(?<![\w/.@:-])(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign> ?/ ?|:)[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}]{4,60})(?![/(\[])"
-)
-_WITH: Final = re.compile(
-    r"\s(?:as|with|als|mit|en tant que|comme|como|come|con|avec|com)\s[\"'`]?[\w@.-]{2,30}[\"'`]?\s(?:and|with|und|mit|et|avec|y|con|e|com)\s[\"'`]?([^\s\"'`,;<>/]{5,60})"
+_PACKED_ASKED: Final = re.compile(r"(?:聞|求め)[^。\n]{0,12}?\s[\"'`]?([^\s\"'`]{6,60})")
+_FIRST: Final = re.compile(
+    r"(?:^|(?<=[\s(]))([^\s\"'`「『*(]{4,60}|[\"'`*「『]{1,2}[^\"'`\n」』*]{4,60}[\"'`*」』]{1,2})[\"'`)]?,?\s(is|as|was|for|ist|als|war|für|est|comme|pour|es|como|era|para|è|é|come|per)\s((?:[\w'.-]+\s){0,5}[\w'.-]*)$"
 )
 _ENDING: Final = re.compile(
     r".*(?:ed|ing|able|ible|[ai]al|ical|al|ic|ive|ous|ful|less|ory|ary|ent|ant|ly|ment|tion|ity|ness|ised|ized|[sz]iert|lich|bar|los|haft|isch|ig|é|ée|és|ées|[aiu]d[oa]s?|[aiu]t[oaie]|ori[oae]|oire|elle|iel|aire|ari[oa]|ente|ante|ique|iv[oa]|ic[oa]|ável|ível|mente|an[aey]|ova?n[ay])"
     r"|(?:ge|ver|be|er|ab|an|auf|aus|ein|hinter|zurück|vor|um|über|unter)\w+(?:t|en)"
 )
+_DONE: Final = re.compile(
+    r".*(?:ed|ing|[sz]iert|[ai]d[oa]s?|[aiu]t[oaie]|é|ée|és|ées)|(?:ge|ver|be|er|ab|an|auf|aus|ein|hinter|unter)\w+(?:t|en)"
+)
+_PHRASE: Final = re.compile(r"[^\W\d_]{2,14}(?: [^\W_]{1,14}){1,7}(?=[.,;!?)]|\s*$|\n)", re.MULTILINE)
+# Values of code and of Markdown.
+_REFERENCE: Final = re.compile(r"\$\w+.*|.*\]\(.*|.*![ras]|\w+=.*|[\w-]+[<>]=?.*|.*\*\*.*")
+_SPELLED: Final = re.compile(r"(?:[^\W_][ -]){4,}[^\W_](?!\w)")
+_DIGITS: Final = re.compile(r"\d{4,24}|\d{1,6}(?:[- ]\d{1,6}){1,3}[#*]?|\d{4,8}[#*]")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d|\d{4}-\d\d(?:-\d\d)?")
+_SIGNED: Final = re.compile(r"[^\W_][!#*^?%&$~@]+[^\W_]|\d[+=]+[^\W_]|[^\W_][+=]+\d|^(?=.*\d)[^\W_]+[-_\w]*[!$%&*]+$")
+_HUMPS: Final = re.compile(r"(?=.*[a-z][A-Z]).*[A-Z]{2}.*")
+_TURNS: Final = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|[a-zA-Z][013567][a-z]{2}|[^\W\d_]{4,}\d{2,}$|^\d+[a-z]{5,}$")
+_IDENTIFIER: Final = re.compile(
+    r"[A-Z]{2,}\d{1,2}|[0-9a-f]{7,12}|.*[-_]v\d+|.*:v?\d+\.\d.*|([a-z]+)2\1|[a-z]+[-_]id\d?"
+)
+_NUMBERED: Final = re.compile(r"([^\W\d_]+)[-_]?[\d.]+[a-z]?")
 
 
-@cache
-def _name_pattern() -> re.Pattern[str]:
-
-    words = read_words()
-    names = sorted(map(re.escape, words.names), key=len, reverse=True)
-    packed = "|".join(map(re.escape, words.packed))
-    return re.compile(
-        rf"(?P<packed>{packed})|(?:ssid|wi-?fi|wlan)\b[^.\n]{{0,40}}?\b(?:key|clé|clave|chiave|chave|schlüssel)\b|(?P<joined>passwort|kennwort|password|passphrase|passcode)(?![\w-])|(?<![^\W_])(?P<name>{'|'.join(names)})(?:s|es)?(?![\w-])"
-    )
+_PAIR: Final = re.compile(
+    r"(?<![\w/.@:-])(?:(?i:\b(?:as|with|using|use|usa|als|mit|nimm|en tant que|comme|como|come|con|avec|com)|:|,)\s[\"'`]?(?P<with>[\w@.-]{2,30})[\"'`]?(?:,|\s(?:and|with|&|\+|und|mit|et|avec|y|con|e|com|using))\s"
+    r"|(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign> ?/ ?|:))[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}|]{4,60})(?![/(\[])"
+)
+_OPENING: Final = ("eingeben", "unlocks", "opens", "entsperrt", "öffnet", "ouvre", "abre", "apre")
 
 
 class _Value(NamedTuple):
@@ -94,243 +82,321 @@ class _Value(NamedTuple):
     is_last: bool  # nothing of its clause follows
 
 
+def _any_of(words: frozenset[str]) -> str:
+    """Return an expression for any of *words*, the longest that fits, which tells at the first letter where none begins."""
+    begun = dict[str, list[str]]()
+    for word in sorted(words, key=lambda word: (-len(word), word)):
+        begun.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in begun.items())
+
+
+@cache
+def _cue_pattern() -> re.Pattern[str]:
+    """Return an expression for the names of passwords, the words for a login, and those that something opens with or is asked with."""
+    words = read_words()
+    codes, doors = _any_of(words.codes), _any_of(words.doors)
+    return re.compile(
+        rf"(?P<packed>{_any_of(words.packed)})|(?P<joined>passwort|kennwort|password|passphrase|passcode)(?![\w-])|(?<![^\W_])(?:"
+        rf"(?P<name>{_any_of(words.names)})(?:s|es)?(?![\w-])|(?:ssid|wi-?fi|wlan)\b[^.\n]{{0,40}}?\b(?:key|clé|clave|chiave|chave|schlüssel)\b"
+        rf"|(?:{codes})\b(?=[^.\n]{{0,25}}?\b(?:{doors})(?!\w))|(?:{doors})[ -]?(?:{codes})(?!\w)"
+        rf"|(?P<opens>{_any_of(words.locks)})|(?P<asks>(?:{_any_of(words.asking)})\b|{_any_of(words.logins)}))"
+    )
+
+
+@cache
+def _login_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_])(?:{_any_of(read_words().logins)})")
+
+
 def in_sentences(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
     """Yield the rule, begin and end of each password that *text*, *lower* in small letters, tells."""
-    spaced = f" {lower} "
-    for hints, find in ((name_hints(), _find_named), (ASKED_HINTS, _find_asked), (PAIR_HINTS, _find_pairs)):
-        if any(map(spaced.__contains__, hints)):
-            yield from (("password", found.start, found.end) for found in find(text, lower))
+    cues = [*_cue_pattern().finditer(lower)]
+    found = [value for cue in cues if not (cue["opens"] or cue["asks"]) and (value := _find_told(text, lower, cue))]
+    found += _find_pairs(text, lower) if cues or " / " in text else ()
+    found += [value for cue in cues if (value := _find_entered(text, lower, cue))]
+    return (("password", start, end) for start, end, *_ in found)
 
 
-def _find_named(text: str, lower: str) -> Iterator[_Value]:
-    """Yield the passwords that are told around a name."""
-    for name in _name_pattern().finditer(lower):
-        if name["packed"]:
-            found = _find_packed(text, name.start(), name.end())
-        else:
-            found = _find_behind(text, lower, name) or _find_before(text, lower, name.start())
-        if found:
-            yield found
+def _find_told(text: str, lower: str, name: re.Match[str]) -> _Value | None:
+    """Return the password that is told around *name*."""
+    if name["packed"]:
+        return _find_packed(text, name.start(), name.end())
+    return _find_behind(text, lower, name) or _find_before(text, lower, name)
 
 
-def _find_asked(text: str, lower: str) -> Iterator[_Value]:
-    """Yield what is to be typed where a program asks, and what opens something."""
-    for match in (*_ASKED.finditer(lower), *_OPENED.finditer(lower), *_OPENS.finditer(lower)):
-        value = _read_value(text, match.start(1), match.end(1))
-        if value and is_odd_password(text[value.start : value.end]):
-            yield value
+class _Asked(NamedTuple):
+    """How much a value must look like a password: `least` here, and not less than `floor` anywhere from here on."""
+
+    least: int
+    floor: int
+    is_near: bool = False  # a word has told that something is given
+    is_new: bool = False  # another sentence begins, which the value must be alone
 
 
 def _find_behind(text: str, lower: str, name: re.Match[str]) -> _Value | None:
-    """Return the password that is told behind *name*."""
-    end = name.end()
-    clause = _CLAUSE.search(lower, end, end + _FAR)
-    stop = clause.start() if clause else min(len(lower), end + _FAR)
-    called = name["name"] or name["joined"] or ""
-    if glued := _GLUED.match(lower, end, stop):
-        is_code = text[name.start() - 1 : name.start()] in tuple(".(_[{'\"$") or called.startswith("cred")
-        is_plain = glued["sign"] in ":：" and not is_code
-        return _judge_told(text, lower, glued.end(), stop, called=called, is_plain=is_plain)
-    closing = _CLOSED.match(lower, end, stop)
-    tokens = [*_WORD.finditer(lower, closing.end(), stop)][:_MOST] if closing else []
-    if tokens and (found := _find_beside(text, name.start(), tokens[0].start(), stop, called)):
-        return found
-    words = read_words()
-    for token in tokens:
-        word = token[0].strip("\"'`*()[],")
-        if word in words.links or token[0].endswith(":"):
-            found = _judge_told(text, lower, token.end(), stop, called=called, is_plain=word not in _LOOSE_LINKS)
-        elif word in words.changes and _tells_change(lower, name.start(), stop):
-            found = _judge_told(text, lower, token.end(), stop, called=called, is_plain=False)
-        elif token is tokens[0] and called in words.strict and word not in words.openers:
+    """Return the password that is told behind *name*, which is read word by word."""
+    words, called, limit = read_words(), name["name"] or name[0], min(len(lower), name.end() + _FAR)
+    least, place = _begin(text, lower, name, limit)
+    is_new = least == _MIXED and lower[place - 1].isspace()
+    asked = _Asked(least, _MIXED if is_new or called in words.loose else _WORD, is_new=is_new)
+    is_strict = called in words.strict and _GLUED.match(lower, name.end(), limit) is None
+    changes = words.changes if _tells_change(lower, name.start(), limit) else frozenset[str]()
+    for count, token in enumerate(islice(_TOKEN.finditer(lower, place, limit), _MOST if place else 0)):
+        between, word = lower[place : token.start()], token[0].strip(_AROUND).rstrip(":")
+        if "\n" in between and (between.count("\n") > 1 or asked.least > _PLAIN):
             return None
-        if found or word in words.breaks or word.startswith(words.abouts):
+        may_be_phrase = not is_strict and asked.least <= (_WORD if count else _PLAIN)
+        if found := _read_told(text, token.start(), limit, asked, called, may_be_phrase=may_be_phrase):
             return found
+        if (is_strict and word.startswith(words.abouts)) or (count < 2 and word.startswith(words.others)):
+            return None
+        asked = _go_on(asked, token[0], word, changes, is_strict=is_strict, is_loose=called in words.loose)
+        place, is_strict = token.end(), False
     return None
 
 
-_CLOSED: Final = re.compile(r"[*`\"')\]»]{0,3}(?=\s)")
-_LOOSE_LINKS: Final = frozenset(
-    "be = == being use using nimmt nimm dient gilt verwende verwenden benutzen utilise utilisons usa usamos usiamo".split()
-)
+def _go_on(asked: _Asked, token: str, word: str, changes: frozenset[str], *, is_strict: bool, is_loose: bool) -> _Asked:
+    """Return what is asked behind *token*, whose bare *word* it is."""
+    words, has_colon = read_words(), token.endswith((":", "：", "="))
+    step = words.steps.get(word, "")
+    is_odd = is_strict and step in ("", "places", "resuming") and word not in words.openers
+    if asked.is_new:
+        is_resumed, is_given = step in ("links", "adverbs"), has_colon or step in ("resuming", "giving")
+        least = _PLAIN if is_given else asked.least if is_resumed else _NEVER
+        return _Asked(least, max(_CHOSEN, _MIXED * is_loose) if least < _NEVER else _NEVER)
+    if token.endswith(_ENDS):
+        return asked._replace(least=_MIXED, floor=max(asked.floor, _MIXED), is_new=True)
+    if has_colon or step == "links":
+        return asked._replace(least=_WORD, floor=max(asked.floor, _CHOSEN * is_odd), is_near=True)
+    if step == "breaks" or is_odd:
+        return _Asked(_STRONG, _NEVER if is_loose else _STRONG)
+    return asked._replace(least=_PLAIN) if word in changes else _go_past(asked, word, step)
+
+
+def _go_past(asked: _Asked, word: str, step: str) -> _Asked:
+    """Return what is asked behind a *word* that neither ends a sentence nor says what is what."""
+    if step == "giving" or (step == "articles" and asked.least <= _PLAIN):
+        return asked._replace(least=_PLAIN, is_near=True)
+    if step == "adverbs":
+        return asked
+    if asked.least == _WORD and _DONE.fullmatch(word) and not word.startswith(read_words().changing):
+        return _Asked(_STRONG, _STRONG)
+    is_near = asked.is_near or asked.least == _CHOSEN
+    return asked._replace(least=_NEVER if step == "places" else _MIXED if is_near else _STRONG)
+
+
+def _begin(text: str, lower: str, name: re.Match[str], limit: int) -> tuple[int, int]:
+    """Return what *name* and the signs behind it ask for, and where the words begin; 0 and 0 if none may follow."""
+    end = name.end()
+    if glued := _GLUED.match(lower, end, limit):
+        is_code = text[name.start() - 1 : name.start()] in tuple(".(_[{'\"$") or name[0].startswith("cred")
+        is_set = glued["sign"] == "=" and glued.end() == glued.end("sign")
+        return _MIXED if is_set else _WORD if glued["sign"] in ":：" and not is_code else _PLAIN, glued.end()
+    closing = _CLOSED.match(lower, end, limit)
+    if closing is None:
+        return 0, 0
+    if not {*_ENDS}.isdisjoint(closing[0]):
+        return _MIXED, closing.end() + 1
+    is_paired = _PAIRED.search(lower, max(0, name.start() - 60), name.start()) is not None
+    return _WORD if is_paired else _CHOSEN, closing.end()
+
+
+def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *, may_be_phrase: bool) -> _Value | None:
+    """Return the password at *place*, if it is enough of one."""
+    value, least = _read_value(text, place, limit), max(asked.least, asked.floor)
+    if value and least <= _PLAIN and (pair := _USER.match(text, *value[:2])):
+        value = value._replace(start=pair.end())
+    told = text[value.start : value.end] if value else ""
+    if called in read_words().keys:
+        return value if _is_drawn(told) else None
+    if value is None or (asked.is_new and _ALONE.match(text, value.end) is None):
+        return None
+    is_last = value.is_last or (least == _CHOSEN and told.isdigit())
+    is_enough = weigh(told, is_last=is_last, is_quoted=value.is_quoted) >= least
+    return value if is_enough else _read_phrase(text, place, limit) if may_be_phrase and least <= _PLAIN else None
+
+
+_USER: Final = re.compile(r"[\w.+-]{2,40}(?:@[\w.-]{1,40})?(?: ?/ ?|:)(?=[^\s/])")
+_ALONE: Final = re.compile(r"[\"'`*.,!)]*\s*(?:$|\n)")
 
 
 def _tells_change(lower: str, start: int, stop: int) -> bool:
     changing = read_words().changing
-    return any(word[0].startswith(changing) for word in _WORD.finditer(lower, max(0, start - 60), stop))
-
-
-_PAIRED: Final = re.compile(
-    r"(?i)\b(?:user|as|login|benutzer|utilisateur|usuario|utente|wi-?fi|wlan|ssid|network|host|account|router|share)\b[^.\n]*?(?:,|\b(?:with|and|mit|und|avec|et|con|y|e)\b)\s(?:the |la |le |das |dem |a )?$"
-)
-
-
-def _find_beside(text: str, start: int, place: int, stop: int, called: str) -> _Value | None:
-    """Return the value at *place*, right behind the name at *start*, if it is a password without a word that says so."""
-    words, value = read_words(), _read_value(text, place, stop)
-    told = text[value.start : value.end] if value else ""
-    if value is None or told.lower() in words.links or (called in words.keys and not _is_drawn(told)):
-        return None
-    is_paired = value.is_last and _PAIRED.search(text, max(0, start - 60), start) is not None
-    if value.is_quoted or is_paired:
-        return value if is_told_password(told, is_last=True) else None
-    is_number = told.isdigit() and 4 <= len(told) <= 12
-    is_chosen = value.is_last and (told in words.common or ("-" in told and is_told_password(told, is_last=True)))
-    is_one = is_odd_password(told) or is_number or is_chosen
-    return value if is_one else None
-
-
-def _judge_told(text: str, lower: str, place: int, stop: int, *, called: str, is_plain: bool) -> _Value | None:
-    """Return the value from *place* on, behind a link and adverbs, if it is a password; one of plain words only with *is_plain*."""
-    words = read_words()
-    for token in [*_WORD.finditer(lower, place, stop)][:6]:
-        value = _read_value(text, token.start(), stop)
-        if value and (pair := _PAIR.match(text, value.start, value.end)):
-            value = value._replace(start=pair.start("value"))
-        if value:
-            told = text[value.start : value.end]
-            if called in words.keys and not _is_drawn(told):
-                return None
-            if is_odd_password(told) or (
-                (is_plain or value.is_quoted or told.isdigit() or "-" in told)
-                and is_told_password(told, is_last=value.is_last)
-            ):
-                return value
-        if token[0].strip("\"'`*()[],:") not in words.adverbs:
-            return _read_phrase(text, token.start(), stop) if is_plain else None
-    return None
-
-
-_PHRASE: Final = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){2,7}(?=[.,;!?)]|\s*$|\n)", re.MULTILINE)
+    return any(word[0].startswith(changing) for word in _TOKEN.finditer(lower, max(0, start - 60), stop))
 
 
 def _read_phrase(text: str, place: int, stop: int) -> _Value | None:
-    """Return the words of a passphrase that begins at *place*: three and more, none of which binds words to a sentence."""
+    """Return the words of a passphrase that begins at *place*, none of which binds words to a sentence."""
     match = _PHRASE.match(text, place)
     if match is None or match.end() > stop + 1:
         return None
-    words, parts = read_words(), match[0].split()
-    if any(
-        part in words.binding
-        or part in words.states
-        or part in words.adverbs
-        or part in words.openers
-        or part in words.breaks
-        or part.endswith("ed")
-        for part in parts
+    words, parts = read_words(), match[0].lower().split()
+    numbers = [at for at, part in enumerate(parts) if part.isdigit()]
+    known = known_words().intersection(parts)
+    is_pair = len(parts) == 2
+    if (
+        parts[0] in words.states
+        or numbers not in ([], [len(parts) - 1], [1, len(parts) - 1])
+        or len(known) > (len(parts) > 3)
+        or not words.binding.isdisjoint(parts)
+        or any(part.endswith(("ed", "iert")) or is_technical(part) for part in parts)
+        or (
+            is_pair
+            and any(len(part) < 4 or not part.isalpha() or _is_ordinary(part, is_quoted=False) for part in parts)
+        )
     ):
         return None
-    return _Value(match.start(), match.end(), is_quoted=False, is_last=True)
+    return _Value(*match.span(), is_quoted=False, is_last=True)
 
 
 def _read_value(text: str, place: int, stop: int) -> _Value | None:
     """Return the value that begins at *place*: what is quoted, or a word without what stands around it."""
+    while text[place : place + 1] in ("(", "["):
+        place += 1
     closing = _QUOTES.get(text[place : place + 1])
     if closing:
         first = place + (2 if text[place : place + 2] == "**" else 1)
         ends = [at for at in (text.find(sign, first, first + 61) for sign in closing) if at > first]
         if ends:
             return _Value(first, min(ends), is_quoted=True, is_last=True)
-    match = _WORD.match(text, place, max(stop, place))
+    if spelled := _SPELLED.match(text, place, max(stop, place)):
+        return _Value(*spelled.span(), is_quoted=True, is_last=True)
+    match = _TOKEN.match(text, place, max(stop, place))
     if match is None or match[0][0] in ")}]|,;=<>&":
         return None
     first, last = place, match.end()
     while first < last and text[first] in "([{'\"`*":
         first += 1
-    while last > first and text[last - 1] in _EDGES:
+    while last > first and text[last - 1] in _EDGES and not (text[last - 1] == "*" and text[last - 2].isdigit()):
         last -= 1
     last = min(last, text.find("、", first) if "、" in text[first:last] else last)
     rest = text[last : max(last, stop)].lstrip(_EDGES + " ")
-    is_last = not rest or text[last : last + 1] in tuple(",.;!?)") or rest.split()[0].lower() in _AFTER
-    return _Value(first, last, is_quoted=False, is_last=is_last) if last - first >= 4 else None
+    is_last = (
+        not rest
+        or text[last : last + 1] in tuple(",.;!?)\n")
+        or rest.split(maxsplit=1)[0].lower() in read_words().after
+    )  # a table's cell ends there too
+    return _Value(first, last, is_quoted=False, is_last=is_last or rest[0] == "|") if last - first >= 4 else None
 
 
-_AFTER: Final = frozenset(
-    "until till for and on everywhere but since bis für und jusqu'à et pour hasta y para e fino per até".split()
-)
+@lru_cache(maxsize=4096)
+def weigh(value: str, *, is_last: bool = True, is_quoted: bool = False) -> int:
+    """Return how much *value* looks like a password that a person chose: 0 not at all, 1 as any word, 5 as nothing else.
+
+    *is_last*: nothing follows that it would belong to.
+    """
+    low = value.lower()
+    is_word = value.isalpha() and value[1:].islower()
+    if len(value) < 4 or (is_word and (not is_last or low in known_words())) or _is_reference(value):
+        return 0
+    if _DIGITS.fullmatch(value) and sum(map(str.isdigit, value)) >= 4:
+        return (_WORD if _YEAR.fullmatch(value) else _CHOSEN) if is_last else 0
+    if is_elsewhere(value) or _PATH.fullmatch(value) or not any(map(str.isalpha, value)):
+        return 0
+    if " " in value:
+        return _STRONG if _SPELLED.fullmatch(value) else _CHOSEN * _is_phrase(low)
+    if any(map(str.isdigit, value)) and len(value) > 4:
+        return _weigh_mixed(value, low)
+    is_odd = _SIGNED.search(value) is not None
+    return _STRONG if is_odd else _weigh_letters(value, is_last=is_last, is_quoted=is_quoted)
 
 
-# Values of code and of Markdown.
-_REFERENCE: Final = re.compile(r"\$\w+.*|.*\]\(.*|.*![ras]|\w+=.*|[\w-]+[<>]=?.*|.*\*\*.*")
+_PATH: Final = re.compile(r"[\w.@-]+(?:/[\w.@{}-]*)+")
 
 
-def is_told_password(value: str, *, is_last: bool) -> bool:
-    """Tell whether *value*, which the name of a password is said to be, is one. *is_last*: nothing follows that it would belong to."""
-    words, low = read_words(), value.lower()
-    if low in words.states or _is_reference(value.rstrip("!")):
-        return False
-    if _DIGITS.fullmatch(value):
-        return is_last and 4 <= len(value) <= 12
-    if is_elsewhere(value) or len(value) < 5 or not any(map(str.isalpha, value)):
-        return False
-    return any(map(str.isdigit, value)) or (_is_phrase(low) if " " in value else _is_chosen(value, is_last=is_last))
+def _weigh_mixed(value: str, low: str) -> int:
+    """Weigh a *value* with letters and digits."""
+    if len(value) < 6:
+        return _PLAIN
+    match, numbered = _NUMBERED.fullmatch(low), read_words().numbered
+    if match and match[1] in numbered:
+        return _PLAIN
+    if _SIGNED.search(value):
+        return _STRONG
+    if _IDENTIFIER.fullmatch(value):
+        return _PLAIN
+    if _TURNS.search(value) and not {*re.findall(r"[a-z]+", low)} & numbered:
+        return _STRONG
+    return _MIXED
+
+
+def _weigh_letters(value: str, *, is_last: bool, is_quoted: bool) -> int:
+    """Weigh a *value* without a digit."""
+    bare = value.rstrip("!")
+    low = bare.lower()
+    if bare.isalpha() and len(bare) >= 8 and _HUMPS.fullmatch(bare):
+        return _MIXED
+    if not is_last or len(bare) < 5:
+        return 0
+    if low in read_words().common or "-" in bare or "_" in bare:
+        is_name = re.fullmatch(r"[a-z]+(?:_[a-z]+)+", bare)  # as functions have
+        return _PLAIN if is_name else _CHOSEN * read_words().placeholders.isdisjoint(re.split("[-_]", low))
+    if re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", bare):
+        return _PLAIN if len(bare) >= 8 else 0
+    if not bare.isalpha() or len(bare) < 6 or low in known_words() or _is_ordinary(bare, is_quoted=is_quoted):
+        return 0
+    return _CHOSEN if is_quoted else _WORD
+
+
+def _is_ordinary(bare: str, *, is_quoted: bool) -> bool:
+    """Tell whether *bare* ends as the words do that say how something is."""
+    return not is_quoted and len(bare) < _LONG and _ENDING.fullmatch(bare.lower()) is not None
 
 
 def _is_reference(value: str) -> bool:
     """Tell whether *value* stands for what is elsewhere, or names something that is no password."""
-    is_placeholder = value.lower() in read_words().placeholders or is_masked(value)
-    return is_placeholder or is_technical(value) or _REFERENCE.fullmatch(value) is not None
+    words, low, value = read_words(), value.lower(), value.rstrip("!?+")
+    if low in words.states or low in words.placeholders or value[:1] in ("", "-", "_") or value[-1] == "_":
+        return True
+    return (
+        is_masked(value)
+        or any(map(is_technical, (value, *value.split("-"))))
+        or _REFERENCE.fullmatch(value) is not None
+    )
 
 
 def _is_phrase(low: str) -> bool:
     """Tell whether the words *low* are a passphrase and not what is said about one."""
     words, parts = read_words(), low.split()
-    known = words.states | words.placeholders | _ABOUT
-    return len(parts) >= 2 and all(map(str.isalnum, parts)) and known.isdisjoint(parts)
+    if (
+        len(parts) < 2
+        or not all(map(str.isalnum, parts))
+        or not _ABOUT.isdisjoint(parts)
+        or any(map(is_technical, parts))
+    ):
+        return False
+    return len((words.states | words.placeholders).intersection(parts)) <= (len(parts) > 2)
 
 
-def _is_chosen(value: str, *, is_last: bool) -> bool:
-    """Tell whether *value*, letters and perhaps signs, is one that somebody chose: no ordinary word of such a sentence."""
-    words, bare = read_words(), value.rstrip("!")
-    low = bare.lower()
-    if _SIGNS.search(value):
-        return True
-    if "-" in bare or "_" in bare:
-        return is_last
-    if re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", bare):
-        return len(bare) >= 8 and is_last
-    is_known = low in words.adverbs or low in words.breaks or low in words.openers
-    return is_last and bare.isalpha() and len(bare) >= 6 and not is_known and not _ENDING.fullmatch(low)
-
-
-_DIGITS: Final = re.compile(r"\d+|\d{2,6}(?:[- ]\d{2,6}){0,3}[#*]?")
-_SIGNS: Final = re.compile(r"\w[!#*^?%&$=~@+]+\w")
 _ABOUT: Final = frozenset("must should not be is are your enter least characters too invalid generate key".split())
 
 
 def is_odd_password(value: str) -> bool:
     """Tell whether *value*, beside the name of a password, is one: it looks like nothing else."""
-    if len(value) < 5 or _is_reference(value) or is_elsewhere(value):
-        return False
-    if any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
-        return len(value) >= 6
-    if _SIGNED.search(value):
-        return True
-    return len(value) >= 8 and value.isalpha() and _HUMPS.fullmatch(value) is not None
+    return weigh(value) >= _MIXED
 
 
-_SIGNED: Final = re.compile(r"[^\W\d_][!#*^?%&$=~@+]+[^\W\d_]")
-_HUMPS: Final = re.compile(r"(?=.*[a-z][A-Z]).*[A-Z]{2}.*")
-
-
-def _find_before(text: str, lower: str, start: int) -> _Value | None:
+def _find_before(text: str, lower: str, name: re.Match[str]) -> _Value | None:
     """Return the password of "… is the root password" and "use … as the password"."""
-    first = max(0, start - _BEFORE)
-    if typed := _TYPED.search(lower, first, start):
-        value = _read_value(text, typed.start(1), typed.end(1))
-        if value and is_odd_password(text[value.start : value.end]):
-            return value
-    match = _FIRST.search(text, first, start)
-    if match is None or any(
-        word in read_words().breaks or word in _NOT_BETWEEN for word in lower[match.start(3) : start].split()
+    words, first = read_words(), _clause_start(lower, name.start(), _BEFORE)
+    match, follows = _FIRST.search(text, first, name.start()), _TOKEN.match(lower, name.end() + 1)
+    if match is None or (follows and follows[0].startswith(words.abouts)):
+        return None
+    if any(
+        words.steps.get(word) == "breaks" or word in _NOT_BETWEEN
+        for word in lower[match.start(3) : name.start()].split()
     ):
         return None
-    value = _read_value(text, match.start(1), match.end(1))
-    if value is None:
-        return None
-    told, is_as = text[value.start : value.end], match[2] in _AS_WORDS
-    is_quoted = value.is_quoted or (is_as and told.isdigit()) or told.count("-") > 1
-    return value if is_odd_password(told) or (is_quoted and is_told_password(told, is_last=True)) else None
+    value, told, is_as = _read_value(text, *match.span(1)), match[1], match[2] in _AS_WORDS
+    is_chosen = is_as and not words.choosing.isdisjoint(lower[first : match.start(1)].split())
+    is_plain = (value and value.is_quoted) or (is_as and told.isdigit()) or told.count("-") > 1
+    least = _WORD if is_chosen else _CHOSEN if is_plain else _MIXED
+    return value if value and weigh(text[value.start : value.end], is_quoted=value.is_quoted) >= least else None
+
+
+def _clause_start(lower: str, place: int, most: int) -> int:
+    first = max(0, place - most)
+    return max([first, *(clause.end() for clause in _CLAUSE.finditer(lower, first, place))])
 
 
 _NOT_BETWEEN: Final = frozenset("with that user not stored kept in".split())
@@ -339,6 +405,9 @@ _AS_WORDS: Final = frozenset("as als comme como come".split())
 
 def _find_packed(text: str, start: int, end: int) -> _Value | None:
     """Return the password that is told around a name in a writing without blanks."""
+    if asked := _PACKED_ASKED.search(text, end, end + _LINE):
+        value = _read_value(text, *asked.span(1))
+        return value if value and is_odd_password(text[value.start : value.end]) else None
     gap = _PACKED_GAP.match(text, end)
     if gap is None or _PACKED_STATES.search(gap[0]):
         first = _PACKED_FIRST.search(text, max(0, start - _BEFORE), start)
@@ -348,56 +417,62 @@ def _find_packed(text: str, start: int, end: int) -> _Value | None:
     if match is None:
         return None
     if match[1]:
-        return (
-            _Value(*match.span(1), is_quoted=True, is_last=True)
-            if is_told_password(match[1], is_last=True) or not match[1].isascii()
-            else None
-        )
+        is_one = weigh(match[1], is_quoted=True) or not match[1].isascii()
+        return _Value(*match.span(1), is_quoted=True, is_last=True) if is_one else None
     value = _read_value(text, gap.end(), match.end())
     told = text[value.start : value.end] if value else ""
-    return value if told.strip("#*").isdigit() or is_told_password(told, is_last=False) else None
+    return value if told.strip("#*").isdigit() or weigh(told, is_last=False) else None
 
 
 def _find_pairs(text: str, lower: str) -> Iterator[_Value]:
     """Yield the passwords of pairs such as `root / …`, and of "log in with … and …"."""
-    logins = [*_LOGIN.finditer(lower)]
-    for pair in _PAIR.finditer(text) if "/" in text or logins else ():
-        value = _read_value(text, pair.start("value"), pair.end("value"))
-        is_spaced = pair["sign"] == " / "
-        is_near = any(_is_near(text, login, pair, is_spaced=is_spaced) for login in logins)
-        if value and _is_login(pair["user"], text[value.start : value.end], is_spaced=is_spaced, is_near=is_near):
+    logins = [*_login_pattern().finditer(lower)]
+    for pair in _PAIR.finditer(text) if logins or " / " in text else ():
+        value, user, sign = _read_value(text, *pair.span("value")), pair["user"] or pair["with"], pair["sign"] or ""
+        is_near = any(_is_near(text, login, pair, is_spaced=sign not in ("/", ":")) for login in logins)
+        if value and _is_login(user.lower(), text[value.start : value.end], sign, is_near=is_near):
             yield value
-    for login in logins:
-        for match in _WITH.finditer(lower, login.end(), login.end() + 60):
-            value = _read_value(text, match.start(1), match.end(1))
-            if value and is_odd_password(text[value.start : value.end]):
-                yield value
 
 
-def _is_login(user: str, told: str, *, is_spaced: bool, is_near: bool) -> bool:
-    """Tell whether *user* and *told* are a name and its password."""
-    words, user = read_words(), user.lower()
-    if is_odd_password(told) and (is_near or (is_spaced and (user in words.users or "@" in user or is_strong(told)))):
-        return True
-    is_told = is_near or (is_spaced and told in words.common)
-    is_user = user in words.users or (is_spaced and is_near) or "-" in told
-    return is_told and is_user and user != told.lower() and is_told_password(told, is_last=True)
+def _is_login(user: str, told: str, sign: str, *, is_near: bool) -> bool:
+    """Tell whether *user* and *told* are a name and its password, with *sign* between."""
+    words, weight, is_spaced = read_words(), weigh(told), sign == " / "
+    is_user = user in words.users or "@" in user
+    if user == told.lower() or not weight:
+        return False
+    if is_near:
+        return weight >= _MIXED or (sign != "" and (is_user or "-" in told or (is_spaced and weight >= _CHOSEN)))
+    return is_spaced and (_is_drawn(told) or (is_user and (weight >= _MIXED or told in words.common)))
 
 
 def _is_near(text: str, login: re.Match[str], pair: re.Match[str], *, is_spaced: bool) -> bool:
-    """Tell whether the word for a *login* stands in the line of *pair*, before it; with blanks around the slash also behind it."""
-    if login.end() <= pair.start() <= login.end() + 90:
+    """Tell whether the word for a *login* stands in the line of *pair*, before it; with blanks around its sign also behind it."""
+    if login.start() <= pair.start("value") <= login.end() + _LINE:
         return "\n" not in text[login.end() : pair.start()]
     return is_spaced and pair.end() <= login.start() <= pair.end() + 40 and "\n" not in text[pair.end() : login.start()]
 
 
 def _is_drawn(value: str) -> bool:
     """Tell whether letters and digits take turns in *value* as in no name."""
-    return len(re.findall(r"(?<=[A-Za-z])\d|(?<=\d)[A-Za-z]", value)) >= 3 or is_strong(value)
+    if re.search(r"[/\\:.]", value):
+        return False
+    return len(re.findall(r"(?<=[A-Za-z])\d|(?<=\d)[A-Za-z]", value)) >= 3 or weigh(value) == _STRONG
 
 
-def is_strong(value: str) -> bool:
-    """Tell whether *value* is a password by its looks alone: words and numbers that take turns, or signs."""
-    return is_odd_password(value) and bool(
-        re.search(r"[A-Za-z]\d+[A-Za-z]+\d|[!#*^?%&$=~@+]|[A-Z][a-z]+\d{2,}|[-_][a-z]+[-_]\d", value)
-    )
+def _find_entered(text: str, lower: str, cue: re.Match[str]) -> _Value | None:
+    """Return what is to be typed where a program asks, or opens something, around *cue*."""
+    words, opens, before = read_words(), cue["opens"] is not None, ""
+    first, stop = _clause_start(lower, cue.start(), _LINE), _CLAUSE.search(lower, cue.end())
+    last = min(stop.start() if stop else len(lower), cue.end() + _LINE)
+    for token in _TOKEN.finditer(lower, first, last):
+        is_entered = before in words.entering or (before.endswith(":") and opens)
+        if is_entered or lower.startswith(_OPENING, token.end() + 1):
+            value = _read_value(text, token.start(), last)
+            told = text[value.start : value.end] if value else " "
+            is_named = not opens and cue["asks"] is None and token.start() < cue.start()
+            is_plain = value and (told[0].isdigit() or value.is_quoted) and (opens or is_named)
+            least = _CHOSEN if is_plain else _MIXED if is_named or "sudo" in lower[first:last] else _STRONG
+            if value and " " not in told and weigh(told) >= least:
+                return value
+        before = token[0].strip(_AROUND)
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
@@ -140,14 +141,22 @@ def from_hex(run: str) -> str:
 
 
 def from_base64(run: str) -> str:
-    """Return the text that *run* is in base64; "" if it is not one."""
+    """Return the text that *run* is in base64, also where it is packed with gzip or in base64 twice; "" if it is not one."""
     from base64 import b64decode
 
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        return _as_text(b64decode(body + "=" * (-len(body) % 4)))
-    except ValueError:
+        data = b64decode(body + "=" * (-len(body) % 4))
+        text = _as_text(
+            zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _UNPACKED) if data[:2] == _GZIP else data
+        )
+    except (ValueError, zlib.error):
         return ""
+    return (from_base64(text.strip()) or text) if _BASE64.fullmatch(text.strip()) else text
+
+
+_GZIP: Final = b"\x1f\x8b"
+_UNPACKED: Final = 65_536  # characters that are looked at
 
 
 def _as_text(data: bytes) -> str:

@@ -31,7 +31,7 @@ def _shown_pattern() -> re.Pattern[str]:
         r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
         r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
         r"|(?:sha-?\d{1,3}|md5|blake\w{1,3}|h1|crc\d*)[-:=].*"
-        r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
+        r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*|(?-i:Ag[A-D][A-Za-z0-9+/]{60,}=*))$",  # the last in a SealedSecret
         re.DOTALL,
     )  # fmt: skip
 

@@ -201,3 +201,23 @@ def test_a_hook_of_before_is_named_by_doctor_and_brought_up_to_date_by_init(repo
     assert "pre-commit" in memsync("doctor", cwd=repo.root).out
     assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
     assert hook.read_text() == new
+
+
+TOLD = "The password for the staging db is hunter2secret99"
+
+
+def test_a_password_told_in_a_sentence_is_neither_remembered_nor_committed(repo):
+    refused = memsync("remember", TOLD, cwd=repo.root)
+    assert refused.code != 0
+    assert "password, 15 characters" in refused.err
+    assert "hunter2secret99" not in refused.err
+    repo.memories.parent.mkdir(exist_ok=True)
+    repo.memories.write_text(memory_line("mm-aaaaaa", TOLD))
+    repo.git("add", "-f", ".gobby/memories.jsonl")
+    stopped = memsync("git", "hook", "pre-commit", cwd=repo.root)
+    assert stopped.code != 0
+    assert "hunter2secret99" not in stopped.err
+
+
+def test_a_sentence_about_passwords_is_remembered(repo):
+    assert memsync("remember", "passwords are hashed with argon2id", cwd=repo.root).code == 0

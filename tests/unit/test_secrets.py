@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from base64 import b64encode
 from contextlib import suppress
@@ -336,3 +337,26 @@ def test_tidying_twice_is_tidying_once_and_hides_no_secret(text, home):
 def test_tidying_leaves_every_secret_for_the_scan_to_find(seed, shape):
     text = f"/home/jo/key {shapes.value(shape, seed)}"
     assert rules(secrets.tidy(text, home="/home/jo", user="jo")) == rules(text)
+
+
+@pytest.mark.parametrize("wrap", [b64encode, gzip.compress], ids=["base64", "gzip"])
+def test_a_token_is_found_in_base64_that_wraps_another_form(wrap):
+    text = f"the config map has {b64encode(wrap(KEY.encode())).decode()}"
+    assert rules(text)
+
+
+def test_what_gzip_packs_is_read_no_further_than_a_memory_may_be_long():
+    packed = b64encode(gzip.compress(b" " * 100_000 + KEY.encode())).decode()
+    assert rules(f"the config map has {packed}") == []
+
+
+@pytest.mark.parametrize(
+    "command", ["mysql -uroot -pMaracas44 shop", "redis-cli -a crimson-tide-8 ping", "7z x -pWinterberry8 a.7z"]
+)
+def test_a_password_of_words_behind_the_option_of_a_command_is_found(command):
+    assert rules(command) == ["password"]
+
+
+@pytest.mark.parametrize("command", ["mysql -h db1 -p shop < a.sql", "redis-cli -h cache1 -p 6379 ping"])
+def test_what_follows_an_option_that_takes_no_password_is_none(command):
+    assert rules(command) == []
