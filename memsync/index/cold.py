@@ -103,7 +103,7 @@ class Cold:
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
-        placed = query.find_placed(self._frequency, self._list_live)
+        placed = query.find_placed(self._frequency, lambda term: self._read_postings(term_key(term))[::2])
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         total |= {slot: total.get(slot, 0.0) + gain for slot, gain in placed.items()}
         return Candidates(
@@ -161,9 +161,6 @@ class Cold:
         whole = asked + PATIENCE * ceiling
         return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
 
-    def _list_live(self, term: str) -> list[int]:
-        return self._read_postings(term_key(term))[::2].tolist()
-
     def _say(self, slot: int, _: Memory) -> Said:
         """Return what the record of *slot* says."""
         terms, spoken = self._ask("SELECT terms, spoken FROM said WHERE slot = ?", (slot,)).fetchone()
@@ -215,7 +212,8 @@ class Cold:
         likeness = {number: count / sqrt(sizes[number] * len(grams)) for number, count in shared.items()}
         may_be_typo = len(word) >= TYPO_LETTERS and not known
         least = NOMINATED if may_be_typo else ALIKE
-        words = self._read_words([number for number, x in likeness.items() if x >= least])
+        wanted = ", ".join(str(number) for number, x in likeness.items() if x >= least)
+        words = dict(self._ask(f"SELECT number, word FROM word WHERE number IN ({wanted})"))
         typos = dict[str, float]()
         if may_be_typo:
             typos = {other: nearness for other in words.values() if (nearness := find_nearness(word, other))}
@@ -228,9 +226,6 @@ class Cold:
         found = take_alike(word, read, typos, bool)
         self._load_postings(term_key(other) for other, _ in found)
         return found
-
-    def _read_words(self, numbers: Iterable[int]) -> dict[int, str]:
-        return dict(self._ask(f"SELECT number, word FROM word WHERE number IN ({', '.join(map(str, numbers))})"))
 
     def _semantic(self, asked: tuple[list[int], float], wordy: dict[int, float], weight: float) -> dict[int, float]:
         assert self._meaning is not None

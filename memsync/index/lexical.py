@@ -155,9 +155,8 @@ class Lexical:
         every = np.insert(np.repeat(old.keys, np.diff(old.starts)), at, late_keys)
         alive = self._lengths[slots] > 0
         keys, sizes = np.unique(every[alive], return_counts=True)
-        self._base = Base(
-            keys=keys, starts=_starts(sizes), slots=slots[alive], counts=counts[alive], lengths=self._lengths
-        )
+        starts = np.append(np.int64(0), np.cumsum(sizes))
+        self._base = Base(keys=keys, starts=starts, slots=slots[alive], counts=counts[alive], lengths=self._lengths)
         self._late, self._late_records, self._shift = _make_overlay(), 0, Counter()
         self._entries.clear()
 
@@ -170,10 +169,6 @@ def _make_overlay() -> defaultdict[int, array[int]]:
 def _part(late: Iterable[int]) -> Postings:
     pairs = np.array(late if isinstance(late, array) else [*late], np.int32)  # a copy: what lends itself cannot grow
     return pairs[::2], pairs[1::2].astype(np.float32)
-
-
-def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
 
 
 def saturate(counts: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float64]:

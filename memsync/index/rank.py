@@ -109,7 +109,8 @@ def rank(
     refused: list[Match] = []
     ordered = _by_id_where_equal(found, chain(head, scores))
     size = _size_of_pool(query, limit)
-    pool = _pool(query, found, ordered, max(size, weighed) if limit else 0, allow, refused)
+    allowed = islice(_allowed(query, found, ordered, allow, refused), max(size, weighed) if limit else 0)
+    pool = _sort(query, allowed)
     weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) for some in (pool, refused))
     weighed_pool.sort(key=_place)  # the same at each limit, because as many are read
     surest = _find_surest([*weighed_pool, *passed_over])
@@ -182,10 +183,10 @@ def _weigh_record(gate: Gate, query: Query, slot: int, record: Record, parts: Pa
 
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
-        (lexical, semantic, identifier, phrase, place, _), memory = match.parts, match.memory
-        found = gate.weigh(match.slot, memory, lexical, semantic, place / PLACED)
-        worded = Parts(lexical, semantic, identifier, phrase, place, found.wording)
-        yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms, match.slot)
+        parts = match.parts
+        found = gate.weigh(match.slot, match.memory, parts.lexical, parts.semantic, parts.place / PLACED)
+        worded = parts._replace(wording=found.wording)
+        yield match._replace(parts=worded, confidence=found.confidence, terms=found.terms)
 
 
 def _see_place(query: Query, scope: Scope, memory: Memory, place: float) -> float:
@@ -206,26 +207,13 @@ def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> I
     asked = frozenset(map(number_of, query.terms))
     told = surest.terms - asked if surest else asked
     for match in matches:
-        scope, memory, parts, boost, copy_of, confidence, terms, slot = match
-        own = len(terms) - len(terms & asked)
-        shorter = min(own, len(told))
-        if surest is None or match is surest or not shorter or parts.place:
+        terms = match.terms
+        shorter = min(len(terms) - len(terms & asked), len(told))
+        if surest is None or match is surest or not shorter or match.parts.place:
             yield match
         else:
-            sure = min(agree(confidence, len(terms & told) / shorter), surest.confidence)
-            yield Match(scope, memory, parts, boost, copy_of, sure, terms, slot)
-
-
-def _pool(
-    query: Query,
-    found: Candidates,
-    ordered: Iterable[tuple[Scope, Memory, int]],
-    size: int,
-    allow: Allow,
-    refused: list[Match],
-) -> list[Match]:
-    """Return the best *size* allowed records, one an id, sorted; ties by id. Adds to *refused* what was not."""
-    return _sort(query, islice(_allowed(query, found, ordered, allow, refused), size))
+            sure = min(agree(match.confidence, len(terms & told) / shorter), surest.confidence)
+            yield match._replace(confidence=sure)
 
 
 def _allowed(

@@ -23,7 +23,6 @@ from memsync.index.synonyms import Synonyms
 from memsync.index.terms import Damping, damping_of, weigh_term
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows
-from memsync.records import Memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,7 +137,7 @@ class Sample(Index):
             candidates._replace(lens=lens, record=self._read),
             limit=limit,
             allow=allow,
-            is_mine=_is_nobodys,
+            is_mine=lambda _: False,
             weighed=weighed,
         )
 
@@ -149,10 +148,6 @@ class Sample(Index):
         """Do nothing: what has no vector waits for the next sync."""
         if self._vectors is not None and self._vectors.dim != dim:
             self._vectors = None
-
-
-def _is_nobodys(_: Memory) -> bool:
-    return False
 
 
 def alike_words(query: Query, words: Sequence[str], seen: Callable[[str], int], widened: int) -> dict[str, list[str]]:

@@ -153,7 +153,6 @@ class Tokenizer:
         self._names = Memo(self._read_name, _MEMO_LIMIT)  # what stands between dots
         self._components = Memo(self._read_component, _MEMO_LIMIT)  # of paths, which many share
         self._tags = Memo(self._read_tags, _RECORDS)  # sets of them, which many records share
-        self._tag = Memo(self._read_tag, _MEMO_LIMIT)
         self._records = Memo(self._read_record, _RECORDS)
         self._days: dict[date, list[str]] = {}
 
@@ -185,10 +184,7 @@ class Tokenizer:
         return self._hidden_terms(memory.cues, made and made.date())
 
     def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:
-        return tuple(chain.from_iterable(map(self._tag.__getitem__, tags)))
-
-    def _read_tag(self, tag: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.terms(tag)))
+        return tuple(term for tag in tags for term in dict.fromkeys(self.terms(tag)))
 
     def _said_terms(self, content: str, tags: tuple[str, ...]) -> list[str]:
         terms = self.terms(content)
@@ -264,7 +260,8 @@ class Tokenizer:
             if unit == low or unit[1:] == low[1:] or unit.isupper():
                 return self._stems[low]
         if "." in low and (version := _VERSION.match(low)):
-            return [EXACT + version[1], *_version_heads(version[1])]
+            numbers = version[1].split(".")
+            return [EXACT + version[1], *(EXACT + ".".join(numbers[:n]) for n in range(2, len(numbers)))]
         if low.isalnum() and _HASH.match(low):
             head = low[:_HASH_DIGITS]  # which may be all digits, and then looks like a number in a query
             return [EXACT + low, EXACT + head, *([head] if head.isdigit() else [])]
@@ -339,8 +336,3 @@ def unaccented(text: str) -> str:
     import unicodedata
 
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-
-
-def _version_heads(version: str) -> list[str]:
-    numbers = version.split(".")
-    return [EXACT + ".".join(numbers[:n]) for n in range(2, len(numbers))]

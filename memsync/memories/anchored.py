@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.memories import anchors, commands, lookup
-from memsync.memories.anchors import Anchor, Block, find_block
+from memsync.memories.anchors import Anchor, find_block
 from memsync.memories.reach import list_hidden, walk
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
@@ -161,12 +161,10 @@ class _Blocks:
             self._rows[path] = anchors.read_rows(self._root / path) or []
         rows = self._rows[path]
         block = find_block(rows, symbol)
-        return block is not None and any(_lies_in(rows, block, old) for old in self._touched.old)
-
-
-def _lies_in(rows: Sequence[str], block: Block, old: str) -> bool:
-    inner = "\n".join(rows[block.first : block.end])
-    return bool(old.strip()) and (old.strip() in inner or (inner.strip() in old))
+        if block is None:
+            return False
+        inner = "\n".join(rows[block.first : block.end])
+        return any(old.strip() and (old.strip() in inner or inner.strip() in old) for old in self._touched.old)
 
 
 def _rank(anchor: Anchor, touched: Touched, blocks: _Blocks | None) -> int:

@@ -163,12 +163,12 @@ def _find_slots(rows: Database, ids: Collection[str]) -> list[int]:
 
 def read_anchored(project: Project) -> list[Record] | None:
     """Return the records that have anchors and are not archived; None where the stores must be read."""
-    return _ask(project, partial(_read_anchored, project))
 
+    def read(rows: Database) -> list[Record] | None:
+        slots = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE anchored AND NOT archived ORDER BY slot")]
+        return None if len(slots) > max(_MOST, rows.count() // 4) else _read_all(project, rows, slots)
 
-def _read_anchored(project: Project, rows: Database) -> list[Record] | None:
-    slots = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE anchored AND NOT archived ORDER BY slot")]
-    return None if len(slots) > max(_MOST, rows.count() // 4) else _read_all(project, rows, slots)
+    return _ask(project, read)
 
 
 def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Record] | None:

@@ -77,7 +77,10 @@ class Named:
 
     def _look(self, content: str, root: Path) -> None:
         paths = dict(_find_paths(content, root))
-        paths = {path: given for path, given in paths.items() if path not in _BROAD and not _is_above(path, paths)}
+        outer = {
+            path for path in paths if path.endswith("/") and any(one.startswith(path) for one in paths if one != path)
+        }
+        paths = {path: given for path, given in paths.items() if path not in _BROAD and path not in outer}
         for path, given in paths.items():
             symbols = list(_find_symbols(content, path, given, root, paths))
             self._found |= dict.fromkeys([f"{path}#{symbol}" for symbol in symbols[:2]] or [path])
@@ -120,11 +123,6 @@ def pin_named(named: Named, pins: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*pins, *map(str, pinned))))
 
 
-def _is_above(path: str, paths: dict[str, str]) -> bool:
-    """Tell whether the text names something in the folder *path* as well."""
-    return path.endswith("/") and any(other != path and other.startswith(path) for other in paths)
-
-
 def _find_paths(content: str, root: Path) -> Iterator[tuple[str, str]]:
     for match in _PATH.finditer(content):
         path = match[1].removeprefix("./")
@@ -152,7 +150,7 @@ def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[s
         return
     beside = re.search(rf"(?<![\w.])([A-Za-z_]\w+)`? (?:in|of|from) `?(?:\./)?{re.escape(path)}", content)
     for match in _SYMBOL.finditer(content):
-        name, is_code = match[1], _is_code(match)
+        name, is_code = match[1], bool(match[2]) or _is_joined[match[1]]
         is_quoted = content[match.start() - 1 : match.start()] == "`" and len(name) > 2
         if (is_code or is_quoted or (beside and beside[1] == name)) and name not in paths and find_block(rows, name):
             yield name
@@ -161,7 +159,8 @@ def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[s
 def _list_sought(content: str, known: Collection[str]) -> list[str]:
     """Return what in *content* looks like a symbol, and not like a file, and is none of those *known*."""
     words = [name for name, call in _SYMBOL.findall(content) if call or _is_joined[name]]
-    said = dict.fromkeys(name for name in words if not _is_file(name))
+    # `hook_dispatcher.py`, which is not there, is more likely a file than a symbol.
+    said = dict.fromkeys(name for name in words if "." not in name or _SPLIT.split(name)[-1] not in _ENDINGS)
     return [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
 
 
@@ -184,16 +183,7 @@ def _find_defined(names: Sequence[str], paths: Sequence[str], root: Path) -> Ite
     yield from (f"{places[name][0]}#{name}" for name in names if len(places[name]) == 1)
 
 
-def _is_code(match: re.Match[str]) -> bool:
-    return bool(match[2]) or _is_joined[match[1]]
-
-
 _is_joined: Final[Memo[str, bool]] = Memo(lambda name: "_" in name.strip("_") or _JOINED.search(name) is not None)
-
-
-def _is_file(name: str) -> bool:
-    """Tell whether *name* is more likely that of a file than of a symbol: `hook_dispatcher.py`, which is not there."""
-    return _SPLIT.split(name)[-1] in _ENDINGS and "." in name
 
 
 def _find_commands(content: str, root: Path) -> Iterator[str]:

@@ -127,7 +127,7 @@ def join(found: Sequence[Recall], limit: int) -> Recall:
     rows = [list(one) for one in found]
     hits: dict[str, Hit] = {}
     while any(rows) and len(hits) < limit:
-        best = max((row for row in rows if row), key=lambda row: _order(row[0]))
+        best = max((row for row in rows if row), key=lambda row: _worth_of(row[0]))
         hit = best.pop(0)
         hits.setdefault(normal_form(hit.content), hit)
     gate = max((one.gate for one in found), default=0.0)
@@ -138,7 +138,7 @@ def join(found: Sequence[Recall], limit: int) -> Recall:
     return replace(first, hits=tuple(hits.values()), gate=gate, refused=refused, degraded=degraded, called=called)
 
 
-def _order(hit: Hit) -> float:
+def _worth_of(hit: Hit) -> float:
     return hit.score * hit.parts.get("boost", 1.0) if hit.parts else hit.effective_importance
 
 

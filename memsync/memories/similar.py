@@ -78,16 +78,9 @@ class Look(NamedTuple):
     def choose_shown(self, besides: str = "") -> tuple[Found, ...]:
         """Return what the caller should see, contradictions first, without the memory *besides*."""
         others = [each for each in self.found if each.memory.id != besides and each.memory.archived_at is None]
-        near = sorted((each for each in others if _is_told(each.verdict)), key=_is_agreed)
-        return tuple(near or [each for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
-
-
-def _is_agreed(found: Found) -> bool:
-    return found.verdict.relation != "contradicts"
-
-
-def _is_told(verdict: Verdict) -> bool:
-    return verdict.similarity >= ALIKE or verdict.relation == "contradicts"
+        against = [each for each in others if each.verdict.relation == "contradicts"]
+        near = [each for each in others if each not in against and each.verdict.similarity >= ALIKE]
+        return tuple(against + near or [each for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
 
 
 class Ahead(NamedTuple):

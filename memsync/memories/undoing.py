@@ -62,16 +62,16 @@ class Command(NamedTuple):
     @property
     def ways(self) -> list[str]:
         """What `undo` leaves, and the command that takes it back, if one does."""
-        return [_spell_way(change) for change in self.changes if not change.proposal]
+        left = [change for change in self.changes if not change.proposal]
+        ways = [
+            f"`memsync {change.way}` takes that back" if change.way else "nothing takes that back" for change in left
+        ]
+        return [f"{change.what}; {way}" for change, way in zip(left, ways, strict=True)]
 
     @property
     def can_go(self) -> bool:
         """Whether `undo` can take anything of it back."""
         return bool(self.steps) or any(change.proposal for change in self.changes)
-
-
-def _spell_way(change: Change) -> str:
-    return f"{change.what}; " + (f"`memsync {change.way}` takes that back" if change.way else "nothing takes that back")
 
 
 def spell_command(words: str) -> str:

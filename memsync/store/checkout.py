@@ -1,7 +1,8 @@
 """Asking git in one checkout.
 
 Short questions go to the git program: one call costs 4 ms, importing GitPython
-60 to 120. What reads many versions of files, and making a repository, goes through GitPython. The user's name is read from git's settings where they say it plainly.
+60 to 120. What reads many versions of files, and making a repository, goes through GitPython. The
+user's name is read from git's settings where they say it plainly.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ def take_over(layout: Layout) -> None:
     git, place = layout.git, layout.project
     if git is None or place is None:
         return
-    found = [(layout.former, "")] if layout.former and _holds_something(layout.former) else []
+    # An older memsync may have written there since the last time.
+    is_used = layout.former and any((layout.former / name).exists() for name in (*_STAY, "candidates"))
+    found = [(layout.former, "")] if layout.former and is_used else []
     found += [(path, name) for name, path in _find_orphans(git, place)]
     for path, name in found:
         try:
@@ -42,11 +44,6 @@ def take_over(layout: Layout) -> None:
             if number:
                 waits = f"{count(number, 'change')} that {'waits' if number == 1 else 'wait'} for a commit"
                 log.warning("took over from the worktree %s, which is gone: %s", name, waits)
-
-
-def _holds_something(former: Path) -> bool:
-    """Tell whether an older memsync has written there since the last time."""
-    return any((former / name).exists() for name in (*_STAY, "candidates"))
 
 
 def _find_orphans(git: GitDirs, place: Place) -> list[tuple[str, Path]]:

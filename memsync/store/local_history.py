@@ -69,18 +69,13 @@ def keep(local: Path, raws: Sequence[bytes], *, private: bool, durable: bool = T
     path = local / _NEW
     with blaming(path):
         stamp = files.stamp(path)
-        if stamp.size > _SIZE or (stamp.size > 0 and _is_old(path, stamp.inode)):
+        begun = parse_time(_read_begin(path, stamp.inode)) if stamp.size > 0 else None
+        if stamp.size > _SIZE or (begun and utc_now() - begun > _SPAN):
             path.replace(path.with_name(_OLD))
             stamp = files.ABSENT
     head = b"" if stamp.size > 0 else b"%s%s}\n" % (_SINCE, spell(format_time(utc_now())).encode())
     data = head + b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws)
     files.append(path, data, private=private, durable=durable)
-
-
-def _is_old(path: Path, inode: int) -> bool:
-    since = _read_begin(path, inode)
-    begun = parse_time(since)
-    return begun is not None and utc_now() - begun > _SPAN
 
 
 @lru_cache(maxsize=64)

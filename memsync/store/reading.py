@@ -116,7 +116,8 @@ class Reading:
                 self._refuse_foreign(source)
                 added, lines = None, self._take_written(source)
                 if lines is None:
-                    added = self._read_added(source) if was_whole and not held else None
+                    source.seek(0)
+                    added = self._known.find_added(source) if was_whole and not held else None
                     lines = self._read_all(source, found, known or self.known) if added is None else []
                 seen = found if found == files.ABSENT else found._replace(size=source.tell())
             if added is not None:
@@ -128,10 +129,6 @@ class Reading:
             if not before and self.followers.are_none:
                 return []  # nothing to compare with, and nobody to tell
             return self.followers.tell(diff.compare_lines(before, self._current))
-
-    def _read_added(self, source: BinaryIO) -> list[Line] | None:
-        source.seek(0)
-        return self._known.find_added(source)
 
     def _read_all(self, source: BinaryIO, seen: files.Stamp, known: Callable[[], Mapping[bytes, Line]]) -> list[Line]:
         source.seek(0)
@@ -178,10 +175,6 @@ class Reading:
         """Return the stamps of both files as they are now."""
         return files.stamp(self.path), files.stamp(self.place.pending)
 
-    def _find(self, id_: str) -> Line | None:
-        """Return the line that counts for *id_*."""
-        return self._current.get(id_)
-
     def memories(self) -> dict[str, Memory]:
         """Return the live memories by id; the caller may keep the dictionary."""
         with self._mutex:
@@ -203,7 +196,7 @@ class Reading:
 
     def get(self, id_: str) -> Memory | None:
         """Return the live memory *id_*, by its whole id."""
-        return line.memory if (line := self._find(id_)) else None
+        return line.memory if (line := self._current.get(id_)) else None
 
     def raw(self, id_: str) -> bytes:
         """Return the bytes of the line that counts for *id_*."""

@@ -81,7 +81,9 @@ def load(layout: Layout) -> Lifecycles:
     held = {one.path for one in waiting}
     own = {one.path.stem: one for one in found if one.path not in held}
     if own:
-        chosen |= _parse_cached(own, _find_cache(layout), problems)
+        # Never in the work tree, where a repository could bring its own.
+        cache = layout.stealth.local / "workflows.json" if layout.stealth else None
+        chosen |= _parse_cached(own, cache, problems)
     steps: dict[str, list[Step]] = {name: [] for name in TRIGGERS}
     for name in sorted(chosen):
         for trigger, action, params in chosen[name]:
@@ -119,12 +121,6 @@ def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
         except StoreError as error:
             problems.append(str(error))
     return found, problems
-
-
-def _find_cache(layout: Layout) -> Path | None:
-    """Return where parsed files are kept: never in the work tree, where a repository could bring its own."""
-    place = layout.stealth
-    return place.local / "workflows.json" if place else None
 
 
 def _parse_cached(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
