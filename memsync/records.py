@@ -380,6 +380,14 @@ def names_of(*kinds: str) -> tuple[str, ...]:
     return tuple(field.name for field in FIELDS if field.kind in kinds)
 
 
+_SEARCHED: Final = tuple(field.name for field in FIELDS if field.is_searched)
+
+
+def hidden_words(memory: Memory) -> tuple[str, ...]:
+    """Return what *memory* is found by though it does not say it."""
+    return tuple(word for name in _SEARCHED for word in getattr(memory, name))
+
+
 def take_over(old: Memory, new: Memory) -> dict[str, Any]:
     """Return the changes to *old* where it says what *new* says: the lists of both are united, and the larger importance is kept."""
     changes: dict[str, Any] = {}

@@ -14,6 +14,7 @@ from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
 from memsync.index.places import find_anchor
 from memsync.index.synonyms import find_word
+from memsync.index.terms import embedding_text
 from memsync.memories.filters import PARTIAL, Filters, least_confidence, sort_by_importance, together
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import shown_id
@@ -175,7 +176,7 @@ def find_evidence(asked: Sequence[Recall], hit: Hit) -> Evidence:
 
 
 def _spell(terms: Sequence[str], hit: Hit) -> str:
-    said = " ".join((hit.content, *hit.memory.tags, *hit.memory.cues))
+    said = embedding_text(hit.memory)
     return " ".join(sorted((find_word(term, said) for term in terms), key=said.find))
 
 

@@ -13,6 +13,7 @@ from memsync.cli import render
 from memsync.cli.options import stack
 from memsync.cli.words import is_dialogue
 from memsync.errors import MemoryNotFound, MemsyncError, Remedy, UsageError
+from memsync.index.terms import embedding_text
 from memsync.memories.filters import Filters
 from memsync.memories.listing import knows
 from memsync.memories.project import Project
@@ -156,7 +157,7 @@ def _find_fitting(project: Project, words: Sequence[str], scope: Scope | None) -
             entry
             for entry in nearest.entries(Filters(archived=True))
             if scope in (None, entry.scope)
-            and (text := "\n".join((entry.content, *entry.memory.cues, *entry.memory.tags)).casefold())
+            and (text := embedding_text(entry.memory).casefold())
             and all(pattern.search(text) for pattern in patterns)
         ]
         if fits:

@@ -23,6 +23,7 @@ from memsync.index.scale import (
     TYPO,
     UNSEEN,
 )
+from memsync.records import hidden_words
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def number_form(form: str) -> int:
 
 
 def embedding_text(memory: Memory) -> str:
-    """Return what is embedded: the content, the tags and the cues."""
-    return " ".join((memory.content, *memory.tags, *memory.cues))
+    """Return what is embedded: the content, the tags, and what it is found by beside them."""
+    return " ".join((memory.content, *memory.tags, *hidden_words(memory)))
 
 
 def text_key(memory: Memory) -> int:

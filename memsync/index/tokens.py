@@ -18,6 +18,7 @@ import Stemmer
 
 from memsync.index.scale import EXACT
 from memsync.index.terms import term_key
+from memsync.records import hidden_words
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
@@ -167,12 +168,12 @@ class Tokenizer:
     def read(self, memory: Memory) -> Said:
         """Return what *memory* says; hits come again from query to query, and are read once."""
         made = memory.created_at
-        return self._records[memory.content, memory.tags, memory.cues, made and made.date()]
+        return self._records[memory.content, memory.tags, hidden_words(memory), made and made.date()]
 
     def _read_record(self, record: tuple[str, tuple[str, ...], tuple[str, ...], date | None]) -> Said:
-        content, tags, cues, day = record
+        content, tags, hidden, day = record
         said = self._said_terms(content, tags)
-        return say(list(map(term_key, said + self._hidden_terms(cues, day))), len(said))
+        return say(list(map(term_key, said + self._hidden_terms(hidden, day))), len(said))
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
@@ -181,7 +182,7 @@ class Tokenizer:
     def hidden_terms(self, memory: Memory) -> list[str]:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
         made = memory.created_at
-        return self._hidden_terms(memory.cues, made and made.date())
+        return self._hidden_terms(hidden_words(memory), made and made.date())
 
     def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:
         return tuple(term for tag in tags for term in dict.fromkeys(self.terms(tag)))
@@ -192,8 +193,8 @@ class Tokenizer:
             terms += self._tags[tags]
         return terms
 
-    def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
-        terms = self.terms(" ".join(cues)) if cues else []
+    def _hidden_terms(self, hidden: Sequence[str], day: date | None) -> list[str]:
+        terms = self.terms(" ".join(hidden)) if hidden else []
         return list(dict.fromkeys(terms + self._read_day(day) if day else terms))
 
     def _read_day(self, day: date) -> list[str]:

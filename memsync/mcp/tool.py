@@ -27,7 +27,7 @@ from memsync.mcp import asking, brief
 from memsync.mcp.early import CARD, shows_cards
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
-from memsync.records import shown_id
+from memsync.records import FIELDS, shown_id
 from memsync.secrets import Allow, is_ours, redact
 from memsync.system.processes import find_pids
 
@@ -312,12 +312,9 @@ def _spell_options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str
 
 _IDS: Final = {"id", "conflict_of", "copy_of", "existing_id"}
 _LABELS: Final[Mapping[str, Callable[[str], str]]] = {
-    "tags": shown_label,
-    "supersedes": shown_id,
-    "links": shown_label,
+    **{field.name: shown_label for field in FIELDS if field.kind in ("label", "list") and not field.is_shown_plainly},
     "memory_type": shown_type,
-    "author": shown_label,
-    "source_type": shown_label,
+    "supersedes": shown_id,
 }
 
 
