@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 from pydantic import Field
 
@@ -27,10 +27,6 @@ _RECALLED: Final = 10  # memories that a recall returns, unless the call or memo
 
 
 Importance = Annotated[float | None, Field(ge=0, le=1)]
-Cues = Annotated[
-    list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
-]
-Links = Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
@@ -62,20 +58,19 @@ def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
 Chosen = Annotated[Filters, Spread(_choose_filters)]
 
 
-def _choose_lists(
-    *,
-    tags: Tags = None,
-    cues: Cues = None,
-    links: Links = None,
-    supersedes: Superseded = None,
+class _Lists(TypedDict, total=False):
+    tags: Tags
+    cues: Annotated[
+        list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
+    ]
+    links: Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
+    supersedes: Superseded
     anchors: Annotated[
         list[str] | None,
         Field(
             description='What it is about: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND". Given before that is edited or run.'
         ),
-    ] = None,
-) -> Mapping[str, Any]:
-    return {"tags": tags, "cues": cues, "links": links, "supersedes": supersedes, "anchors": anchors}
+    ]
 
 
 def remember(
@@ -84,7 +79,7 @@ def remember(
     memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
     importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
     *,
-    lists: Annotated[Mapping[str, Any], Spread(_choose_lists)],
+    lists: Annotated[_Lists, Spread(_Lists)],
     scope: Target,
 ) -> Remembered:
     """Store a memory for future sessions: what will still matter then and cannot be read from the code.
@@ -140,19 +135,15 @@ def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = No
         return place.get(memory_id, scope)
 
 
-def _choose_changes(
-    *,
-    content: Annotated[str | None, Field(description="The new text.")] = None,
-    importance: Importance = None,
-    tags: Annotated[Tags, Field(description="In place of all old ones.")] = None,
-    cues: list[str] | None = None,
-    links: list[str] | None = None,
-    memory_type: str | None = None,
-    supersedes: Superseded = None,
-    anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")] = None,
-) -> Mapping[str, Any]:
-    fields = {"content": content, "importance": importance, "tags": tags, "cues": cues, "memory_type": memory_type}
-    return {**fields, "links": links, "supersedes": supersedes, "anchors": anchors}
+class _Changes(TypedDict, total=False):
+    content: Annotated[str | None, Field(description="The new text.")]
+    importance: Importance
+    tags: Annotated[Tags, Field(description="In place of all old ones.")]
+    cues: list[str] | None
+    links: list[str] | None
+    memory_type: str | None
+    supersedes: Superseded
+    anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")]
 
 
 def update_memory(
@@ -160,7 +151,7 @@ def update_memory(
     memory_id: Id,
     scope: Where = None,
     *,
-    changes: Annotated[Mapping[str, Any], Spread(_choose_changes)],
+    changes: Annotated[_Changes, Spread(_Changes)],
 ) -> Remembered:
     """Change what is given of one memory, and nothing else. restore_memory takes it back."""
     return project.update(memory_id, scope=scope, **changes)

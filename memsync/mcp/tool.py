@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args, get_type_hints, is_typeddict
 
 import anyio
 import anyio.from_thread
@@ -289,7 +289,7 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
         for mark in get_args(parameter.annotation)
         if isinstance(mark, Spread)
     }
-    spread = {name: inspect.signature(make, eval_str=True).parameters for name, make in makers.items()}
+    spread = {name: _find_parameters(make) for name, make in makers.items()}
 
     def gathered(project: Project, **given: Any) -> Any:
         for name, make in makers.items():
@@ -299,6 +299,14 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     shown = [parameter for name, parameter in wanted.items() if name not in {"project", "progress", *makers}]
     shown += [parameter for within in spread.values() for parameter in within.values()]
     return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
+
+
+def _find_parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of *make*; of a TypedDict each field is one that may be left out."""
+    if not is_typeddict(make):
+        return inspect.signature(make, eval_str=True).parameters
+    fields = get_type_hints(make, include_extras=True)
+    return {n: inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=fields[n]) for n in fields}
 
 
 def _spell_options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str]:
