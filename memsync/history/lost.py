@@ -6,7 +6,7 @@ without a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memsync.errors import MemsyncError
@@ -158,7 +158,7 @@ def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
 def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
     """Restore *lost*, each by itself: one that may not come back, as a secret, stops no other.
 
-    A text that was written in its place beside it, as in another worktree or by a hand, and that no commit has, stays as a copy.
+    A text that was written in its place beside it, as in another worktree or by a hand, stays as a copy.
     """
     restored: list[Remembered] = []
     refused: list[tuple[Lost, str]] = []
@@ -177,10 +177,19 @@ def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
 
 
 def _copy_in_place(project: Project, lost: Lost) -> Line | None:
-    """Return what stands in the place of *lost* as a record of its own, unless that is what it replaced, or a commit has it."""
+    """Return what stands in the place of *lost* as a record of its own, unless that is what it replaced, here, step by step."""
     store, id_ = project.stores[lost.scope], lost.memory.id
     now, last = store.get(id_), local_history.find_versions(store.place.local, id_)
-    if now is None or any(line.memory and line.memory.content == now.content for line in last[1:2]):
+    if now is None or now.content in _list_replaced(last):
         return None
-    is_committed = lost.scope == "project" and _find_committed(project, {id_: now})
-    return None if is_committed else keep_loser(last[0], codec.decode(store.raw(id_)))
+    return keep_loser(last[0], codec.decode(store.raw(id_)))
+
+
+def _list_replaced(versions: Sequence[Line]) -> list[str]:
+    """Return the texts that the first of *versions* (the last comes first) took the place of; an edit stands behind what it replaced."""
+    texts: list[str] = []
+    for new, old in zip(versions[::2], versions[1::2], strict=False):
+        if not new.memory or not old.memory or (texts and new.memory.content != texts[-1]):
+            break
+        texts.append(old.memory.content)
+    return texts

@@ -232,15 +232,17 @@ def test_a_text_that_somebody_said_again_is_not_lost(hooked):
     assert lost(hooked) == set()
 
 
-@pytest.mark.parametrize("by_hand", [True, False])
-def test_what_was_written_in_the_place_of_what_comes_back_stays_as_a_copy(hooked, tmp_path, by_hand):
+@pytest.mark.parametrize("how", ["by hand", "by memsync", "and committed"])
+def test_what_was_written_in_the_place_of_what_comes_back_stays_as_a_copy(hooked, tmp_path, how):
     hooked.write_memories('{"content": "The API listens on port 8080", "id": "by-hand"}\n')
     hooked.git("commit", "-qam", "by hand")
     hooked.git("worktree", "add", "-q", "-b", "tree", str(tmp_path / "tree"))
-    if by_hand:
+    if how == "by hand":
         hooked.write_memories('{"content": "The API listens on port 9090", "id": "by-hand"}\n')
     else:
         edit(hooked.root, "by-hand", "The API listens on port 9090")
+    if how == "and committed":
+        hooked.git("commit", "-qam", "another port")
     edit(tmp_path / "tree", "by-hand", "The API listens on port 8081")
     hooked.git("worktree", "remove", "--force", str(tmp_path / "tree"))
     assert memsync("restore", cwd=hooked.root).code == 0
