@@ -41,17 +41,18 @@ def _merge_stages(stored: Sequence[bytes], versions: Sequence[bytes], lines: Seq
     in no version was written by a hand, and one of these that is not there was taken out by a hand. Of a line that one
     side alone took out, git may leave a copy between markers or not, so that it says nothing.
 
-    Of what it cannot merge as text git leaves ours, and of what it has *stored* in another form markers around that:
-    then no line counts as taken out.
+    Of what it cannot merge as text git leaves ours, with what nobody had committed of it, for it begins over that. Of
+    what it has *stored* in another form it may leave markers around that: then no line counts as taken out.
     """
     read = [jsonl.read_lines(data) for data in versions]
     raws = [{bare(line.raw) for line in one} for one in read]
-    is_text = stored == versions and not any(b"\0" in data[:_LOOKED_AT] for data in stored)
-    is_left = not is_text and {bare(line.raw) for line in lines} == raws[1]
-    if not is_left and not jsonl.in_conflict(lines) and not jsonl.repeated_ids(lines):
-        return list(lines)  # somebody has resolved it
+    is_binary = any(b"\0" in data[:_LOOKED_AT] for data in stored)
     base, *sides = map(merge.settle, read)
-    if not is_text:
+    if is_binary and not jsonl.in_conflict(lines):
+        return merge.merge_lines(base, merge.settle(lines), sides[1])
+    if not jsonl.in_conflict(lines) and not jsonl.repeated_ids(lines):
+        return list(lines)  # somebody has resolved it
+    if stored != versions:
         left = [*chain(*read, *map(jsonl.read_lines, stored))]
         lines = [*lines, *(line for line in left if not line.is_marker)]
         raws[0] |= {bare(line.raw) for line in left}

@@ -58,6 +58,18 @@ def test_sync_merges_what_a_user_reads_in_a_clone_without_the_driver(repo, kind)
     assert b'"content"' not in stored(repo)
 
 
+@pytest.mark.parametrize("kind", ["gzip", "crypt"])  # over which git begins a merge though the file is changed
+def test_sync_keeps_what_was_not_committed_and_the_other_side_where_git_began_a_merge_over_it(repo, kind):
+    set_up(repo, kind)
+    part(repo)
+    repo.git("config", "--remove-section", "merge.memsync")
+    memsync("add", "A lamp in no commit", cwd=repo.root)
+    said(repo, "merge", "-q", "other", code=1)
+    assert "resolved the conflict" in memsync("sync", cwd=repo.root).out
+    repo.git("commit", "-qm", "merged")
+    assert shown(repo.root) == {*ALL, "A lamp in no commit"}
+
+
 @pytest.mark.parametrize("kind", ["gzip", "lfs", "crypt"])
 def test_sync_merges_a_stash_in_a_clone_without_the_driver(repo, kind):
     set_up(repo, kind)
