@@ -88,6 +88,24 @@ def settle(lines: Sequence[Line]) -> list[Line]:
     return whole.settle()
 
 
+def insert_base(lines: Sequence[Line], base: Sequence[Line]) -> list[Line]:
+    """Return *lines* with the records of *base* in each conflict between markers that shows none, as in git's style diff3."""
+    known = {line.id: line for line in base if line.memory}
+    shown: list[Line] = []
+    start = middle = 0  # behind the first marker of a conflict, and before the one between its sides
+    for line in lines:
+        kind, size = (line.is_marker and read_marker(bare(line.raw))) or ("", 0)
+        if kind == ">" and middle:
+            ids = dict.fromkeys(one.id for one in shown[start:] if one.id in known)
+            shown[middle:middle] = [Line(b"|" * size + b" base", is_marker=True), *(known[id_] for id_ in ids)]
+        shown.append(line)
+        if kind == "=" and start:
+            middle = len(shown) - 1
+        elif kind:
+            start, middle = len(shown) if kind == "<" else 0, 0
+    return shown
+
+
 def _settle_text_merges(lines: Sequence[Line], *, is_doubtful: bool = False) -> list[Line]:
     merged: list[Line] = []
     found = text_merges.find(lines, is_doubtful=is_doubtful)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import BinaryIO, Final, NamedTuple
@@ -14,8 +14,8 @@ from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
-from memsync.store import files, local_history
-from memsync.store.filters import find_maker
+from memsync.store import checkout, files, local_history
+from memsync.store.filters import find_maker, smudge
 from memsync.store.places import Place
 
 _LARGE: Final = 1 << 16  # bytes of a file from which on its known lines are worth asking for
@@ -137,12 +137,22 @@ class Reading:
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
         is_simple = jsonl.have_own_ids(lines)
-        self._lines, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
-        self._current = jsonl.current(lines) if is_simple else merge.current(lines)
-        self._current |= jsonl.current(self._lines[len(lines) :])
+        shown = lines if is_simple else self._show_base(lines)
+        laid, (first, last) = pending.lay_over(shown, held)
+        self._lines = laid if shown is lines else [*lines, *laid[first:]]
+        self._ends = len(lines), len(lines) + last - first
+        self._current = jsonl.current(lines) if is_simple else merge.current(shown)
+        self._current |= jsonl.current(laid[first:])
         self._repeated = () if is_simple else jsonl.repeated_ids(lines)
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
         self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines) or spread.find(lines))
+
+    def _show_base(self, lines: list[Line]) -> list[Line]:
+        """Return *lines* of the file with what both sides of a conflict came from, where git is in the middle of it."""
+        if jsonl.in_conflict(lines) and (data := checkout.read_stages(self.path).get(1)):
+            with suppress(StoreUnreadable):
+                return merge.insert_base(lines, jsonl.read_lines(smudge(*checkout.find_checkout(self.path), data)))
+        return lines
 
     def _refuse_foreign(self, source: BinaryIO) -> None:
         """Do nothing, unless the file is no text that lines can be added to."""

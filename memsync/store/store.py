@@ -266,7 +266,7 @@ class Store(Reading):
         """Return *raws* with what each replaces before it: of the last ones *old*, or in a pending file what is committed."""
         if self._waits:
             end, last = self._ends
-            parts = self._lines[:end], self._lines[end:last], self._lines[last:]
+            parts = self._show_base(self._lines[:end]), self._lines[end:last], self._lines[last:]
             return pending.add_bases(raws, *parts, find_head=partial(checkout.find_head, self.path))
         first = len(raws) - len(old)
         return raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]

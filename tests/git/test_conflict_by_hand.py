@@ -176,6 +176,25 @@ def test_sync_keeps_the_later_edits_of_the_other_side_where_somebody_sorted_the_
     assert {f"upstream {n}" for n in list(base)[6:14]} <= texts(expected)
 
 
+@pytest.mark.parametrize("is_server", [False, True])
+def test_what_an_edit_by_hand_replaced_is_no_side_of_a_conflict_and_stays_away(repo, is_server):
+    """Its time is that of what it replaced, and git alone knows which of the two the other side came from."""
+    base = {number: record(number, f"base {number}") for number in range(2)}
+    ours, theirs = {**base, 1: record(1, "ours", 5)}, {0: record(0, "by hand"), 1: record(1, "theirs", 6)}
+    server = Memsync.open(repo.root)
+    assert meet(repo, "merge", *("".join(rows.values()) for rows in (base, ours, theirs)))
+    with server if is_server else Memsync.open(repo.root) as project:
+        assert {entry.content for entry in project.memories()} == {"by hand", "ours", "theirs"}
+        project.update("mm-0000", content="by an agent")
+        assert {entry.content for entry in project.memories()} == {"by an agent", "ours", "theirs"}
+        project.forget("mm-0000")
+        assert {entry.content for entry in project.memories()} == {"ours", "theirs"}
+    assert memsync("sync", cwd=repo.root).code == 0
+    repo.git("commit", "-qm", "merged")
+    assert memsync("sync", cwd=repo.root).code == 0
+    assert texts(repo.memories.read_bytes()) == {"ours", "theirs"}
+
+
 def test_a_record_that_a_hand_put_back_while_it_resolved_the_conflict_stays(repo):
     """Without markers each record stands once: somebody has chosen."""
     base = {number: record(number, f"base {number}") for number in range(4)}
