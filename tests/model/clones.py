@@ -142,12 +142,18 @@ class Clone:
     @contextmanager
     def memsync(self) -> Iterator[Memsync]:
         """Yield memsync as a short process has it, or as the server that goes on."""
-        with self.acting():
-            if self.server:
-                yield self.server
-                return
-            with self._open() as project:
+        if not self.server:
+            with self.command() as project:
                 yield project
+            return
+        with self.acting():
+            yield self.server
+
+    @contextmanager
+    def command(self) -> Iterator[Memsync]:
+        """Yield memsync as a command has it, which is a process of its own."""
+        with self.acting(), self._open() as project:
+            yield project
 
     def _open(self) -> Memsync:
         return Memsync.open(self.root, clock=lambda: self.clock, env={**os.environ, "MEMSYNC_HOME": str(self.home)})

@@ -415,7 +415,7 @@ def take_back(world: World, clone: Clone) -> None:
 
     It names as well what somebody removed by hand before it was ever committed, who leaves that as it is.
     """
-    with clone.memsync() as project:
+    with clone.command() as project:
         lost = [one for one in find_lost(project) if one.memory.content in world.ledger.required]
         assert bring_back(project, lost).refused == ()
         for one in find_returned(project):

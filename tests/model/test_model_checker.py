@@ -30,7 +30,7 @@ def plan_runs(steps: int) -> tuple[int, int]:
 RUNS, LENGTH = plan_runs(STEPS)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(60_000 if SHORTEN else 600)
 @pytest.mark.parametrize("number", range(RUNS))
 def test_nothing_that_was_acknowledged_is_lost_between_clones(surroundings, number):
     seed, kits = SEED + number // 3, KITS[number % 3]

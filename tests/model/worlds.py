@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import outsiders
 import steps
 from clones import KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
 from helpers import FILTERS
-from ledger import Ledger
+from ledger import Ledger, Shown
 from steps import World
 
 STEPS = {step.__name__: (step, weight) for step, weight in {**steps.STEPS, **outsiders.STEPS}.items()}
@@ -52,6 +53,7 @@ class Count:
     texts: int = 0
     removals: int = 0
     outlived: int = 0
+    of_git: int = 0
     commits: int = 0
     by_step: dict[str, int] = field(default_factory=dict)
 
@@ -62,6 +64,8 @@ class Failure(AssertionError):
     def __init__(self, why: str, told: Sequence[str], at: int) -> None:
         super().__init__("\n".join([why, *told]))
         self.at = at
+        found = re.search("lost|forgotten|replaced|times|nobody", why)
+        self.kind = found[0] if found else why.partition(": ")[2][:20]
 
 
 def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
@@ -96,6 +100,7 @@ class Run:
         named = ", ".join(f"{c.name} {c.kit} {c.mode}{' submodule' * c.is_submodule}" for c in clones)
         self.told = [f"clones: {named}; filter: {plan.filter_ or 'none'}"]
         self.seen: set[str] = set()  # commits that were read
+        self.of_git: set[str] = set()  # texts that git alone brought back
 
     def close(self) -> None:
         for clone in self.world.clones:
@@ -191,8 +196,7 @@ class Run:
         assert len(data) == 1, "the clones have other bytes"
         self.check_file(data.pop())
         for clone in self.world.clones:
-            live = clone.shown()
-            faults = list(self.world.ledger.find_faults(live))
+            faults = self.find_faults(clone.shown())
             assert not faults, f"{clone.name}: {faults}"
             self.check_user_files(clone)
         self.check_commits()
@@ -210,9 +214,39 @@ class Run:
         for raw, row in rows:
             own = ledger.fields.get(row["content"]) if row else None
             assert own is None or own.replace(b" ", b"") in raw.replace(b" ", b""), f"{own} is not in {raw}"
-        live = [as_shown(row) for _, row in rows if row]
-        faults = list(ledger.find_faults(live))
+        faults = self.find_faults([as_shown(row) for _, row in rows if row])
         assert not faults, f"the file: {faults}"
+
+    def find_faults(self, live: Sequence[Shown]) -> list[str]:
+        """Return what is wrong with all that is *live*, but for what git alone brought back."""
+        faults = list(self.world.ledger.find_faults(live))
+        found = [fault.partition(", and back: ")[2] for fault in faults]
+        self.of_git |= {text for text in found if text and text not in self.of_git and self.is_of_git(text)}
+        return [fault for fault, text in zip(faults, found, strict=True) if text not in self.of_git]
+
+    def is_of_git(self, text: str) -> bool:
+        """Tell whether git brought *text* back in a merge where it asked no driver: one side removed its line, the other only moved it.
+
+        An export moves what a hand appended, a formatter any line, and to git a line in another place is a new one.
+        """
+        clone, host = self.world.clones[0], self.world.host
+        for row in clone.do("rev-list", "--all", "--merges", "--parents").splitlines():
+            commit, *parents = row.split()
+            base, one, other, merged = (
+                self.find_line(clone, rev, text)
+                for rev in (clone.git("merge-base", *parents).out.strip(), *parents, commit)
+            )
+            if base and merged == base and {one, other} == {base, ""}:
+                tried = host.git("merge-tree", "--write-tree", *parents)
+                made = host.git("rev-parse", f"{tried.out.strip()}:{MEMORIES}").out
+                if tried.code == 0 and made == clone.do("rev-parse", f"{commit}:{MEMORIES}"):
+                    return True
+        return False
+
+    def find_line(self, clone: Clone, rev: str, text: str) -> str:
+        """Return the line of the memory file in *rev* that has *text*; "" if none has."""
+        data = clone.git("cat-file", "--filters", f"{rev}:{MEMORIES}").out
+        return next((line for line in data.splitlines() if f'{text}"' in line), "")
 
     def check_user_files(self, clone: Clone) -> None:
         found = {path.name: path.read_bytes() for path in clone.root.glob("code-*")}
@@ -238,6 +272,7 @@ class Run:
         self.count.removals = len(ledger.forgotten)
         live = {one.text for one in self.world.clones[0].shown()}
         self.count.outlived = len(live & ledger.forgotten)
+        self.count.of_git = len(live & self.of_git)
 
 
 def run(seed: int, kits: str, count: int, *, acts: Sequence[Act] | None = None, keep: bool = False) -> Count:
@@ -252,10 +287,11 @@ def run(seed: int, kits: str, count: int, *, acts: Sequence[Act] | None = None, 
 
 
 def shorten(seed: int, kits: str, count: int) -> tuple[list[Act], str]:
-    """Return fewer of the acts of a run that fails, which still make it fail, and what it then says."""
+    """Return fewer of the acts of a run that fails, which still make it fail in the same way, and what it then says."""
     _, acts = plan(seed, kits, count)
     failure = find_failure(seed, kits, count, acts)
     assert failure is not None, "it does not fail"
+    kind = failure.kind
     acts = acts[: failure.at + 1]
     width = len(acts) // 2
     while width:
@@ -264,7 +300,8 @@ def shorten(seed: int, kits: str, count: int) -> tuple[list[Act], str]:
             fewer = acts[:at] + acts[at + width :]
             if not any(act.step == "meet" for act in fewer):
                 fewer.append(Act("meet", 0, 0))
-            if len(fewer) < len(acts) and (found := find_failure(seed, kits, count, fewer)):
+            found = find_failure(seed, kits, count, fewer) if len(fewer) < len(acts) else None
+            if found and found.kind == kind:
                 acts, failure = fewer, found
             else:
                 at += width
