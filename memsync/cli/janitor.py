@@ -56,9 +56,8 @@ def run(
 ) -> Answer:
     """Tidy the memories, or with --plan say how in a file that you may edit.
 
-    dedup merges records of which one says all that the other says; what is
-    only likely becomes a guess in the plan, or goes to the model of
-    llm.provider. decay archives what has been at the decay floor for
+    dedup merges records of which one says all that the other says; likely
+    copies are only proposed in the plan, or go to the model of llm.provider. decay archives what has been at the decay floor for
     janitor.archive_after days; what a person wrote is exempt. review confirms
     or reverses what dedup rejected. Nothing is deleted for good:
     `memsync janitor undo` takes a run back.
@@ -104,16 +103,16 @@ def _write(project: Project, plan: Plan, path: str) -> Answer:
 def _count_steps(plan: Plan) -> str:
     if not plan.steps and not plan.guesses:
         return "nothing to do"
-    guesses = f", {render.count(len(plan.guesses), 'guess')}" if plan.guesses else ""
-    return f"{render.count(len(plan.steps), 'step')}{guesses}"
+    proposed = f", {len(plan.guesses)} only proposed" if plan.guesses else ""
+    return f"{render.count(len(plan.steps), 'step')}{proposed}"
 
 
 def _list_notes(plan: Plan) -> list[str]:
     told = [f"note: {render.one_line(note)}" for note in plan.notes]
     if plan.guesses:
         told.append(
-            f"{render.count(len(plan.guesses), 'cluster')} may say the same; `memsync janitor review` shows one after the other,"
-            " and `memsync janitor run --plan FILE` lists them as guesses"
+            f"{len(plan.guesses)} more only proposed: `memsync janitor review` shows likely copies one after the other,"
+            " and `memsync janitor run --plan FILE` lists all that is proposed, to edit"
         )
     return told
 
@@ -164,7 +163,7 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
 
 
 def _explain_merge(project: Project, step: Merge) -> Iterator[str]:
-    """Yield what is kept, what is dropped, and what a guess would lose of it."""
+    """Yield what is kept, what is dropped, and what a proposed merge would lose of it."""
     kept = find_kept(project, step.keep)
     yield f"keep {step.keep}: {_show_text(project, step.keep)}"
     for id_ in step.drop:

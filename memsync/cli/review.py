@@ -57,7 +57,7 @@ def review(
     yes: bool,
     is_undo: bool,
 ) -> Answer | None:
-    """Decide what waits for you: learned, doubted, out of date, brought by others.
+    """Decide what waits for you: candidates, contradictions, what is out of date or brought by others.
 
     One card at a time, one key each: a approve, e edit, m merge, s supersede,
     p private, x reject; j and k go on and back, u takes back, q stops. Of copies
@@ -206,13 +206,13 @@ def _draft_merge(card: Card) -> str:
 
 @command(janitor, "review")
 def review_copies(project: Project, /) -> Answer | None:
-    """Go through memories that may say the same, a key a cluster.
+    """Go through likely copies, memories that may say the same: one key a group.
 
     b keeps the first and drops the others, a keeps all and asks no more, m lets
     you edit the text that is kept, h puts another one first, s leaves it for
     later, u takes the last key back, q stops. "lost" is what only a dropped text
     has. What is private may be dropped for a copy in the project, never the
-    other way round. Without a terminal the clusters are only listed. It is the
+    other way round. Without a terminal the groups are only listed. It is the
     same as `memsync review --kind copies`.
 
     \b
@@ -233,7 +233,7 @@ def review_copies(project: Project, /) -> Answer | None:
 
 
 def _count_clusters(number: int) -> str:
-    return f"{render.count(number, 'cluster')} may say the same" if number else "no likely copies"
+    return f"{render.count(number, 'group')} of likely copies" if number else "no likely copies"
 
 
 @memory.group()

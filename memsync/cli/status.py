@@ -111,7 +111,7 @@ def describe_janitor(report: Mapping[str, Any]) -> str:
     words = {
         "merges": "merged",
         "archived": "archived",
-        "clusters": "clusters of likely copies",
+        "clusters": "groups of likely copies",
         "stale": "out of date",
     }
     found = [f"{report[name]} {word}" for name, word in words.items() if report.get(name)]

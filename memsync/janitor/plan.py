@@ -27,7 +27,7 @@ TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "stale", "review")
 _SHOWN: Final = 1_000
 _HEAD: Final = """\
 # What the memsync janitor would do, made {at}. Nothing is done yet.
-# Delete a line, or put # before it, and it is not done. A line that begins with #? is only a guess:
+# Delete a line, or put # before it, and it is not done. A line that begins with #? is only proposed:
 # take the #? away and it is done. In a merge, another id may be kept, an id taken out of drop, and
 # "content" may say what the kept record shall say. Then: memsync janitor run --apply {name}
 """

@@ -42,7 +42,7 @@ def live(project) -> set[str]:
 
 def test_b_keeps_the_best_and_a_private_copy_goes_for_the_one_of_the_project(review, project):
     shown = review(["b", "b"])
-    assert "2 clusters may say the same" in shown
+    assert "2 groups of likely copies" in shown
     assert len(live(project) & set(SAME)) == 1
     assert live(project) & set(OTHER) == {OTHER[0]}
     assert {row.review_status for scope in ("project", "stealth") for row in project.state(scope).dedup_log()} == {
