@@ -34,7 +34,15 @@ class Merging:
 def take_batch(project: Project, *, again: bool = False) -> dict[str, Any]:
     """Return the next clusters, and how many follow; looked for anew if there are none left, or *again*."""
     known = list_records(project)
-    pending = [] if again else [each for each in _PENDING.get(project, ()) if _is_current(known, each)]
+    pending = (
+        []
+        if again
+        else [
+            each
+            for each in _PENDING.get(project, ())
+            if all(id_ in known and seal(known[id_].memory) == mark for id_, mark in each.saw.items())
+        ]
+    )
     pending = pending or find_clusters(project)
     shown: list[dict[str, Any]] = []
     left: list[Merge] = []
@@ -101,10 +109,6 @@ def _plan_merge(project: Project, wanted: Merging) -> Merge:
     drop = tuple(dict.fromkeys(other.memory.id for other in others))
     saw = {each.memory.id: seal(each.memory) for each in (head, *others)}
     return Merge(head.scope, head.memory.id, drop, saw, _BY_AGENT, "llm_reject", content=wanted.content)
-
-
-def _is_current(known: Mapping[str, Kept], cluster: Merge) -> bool:
-    return all(id_ in known and seal(known[id_].memory) == mark for id_, mark in cluster.saw.items())
 
 
 def describe(found: Mapping[str, Kept], cluster: Merge) -> dict[str, Any]:

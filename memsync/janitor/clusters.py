@@ -166,7 +166,8 @@ def pairs(texts: Sequence[str], tokenizer: Tokenizer, track: Track = untracked) 
     texts that begin alike are still compared.
     """
     order = sorted(range(len(texts)), key=lambda place: (normal_form(texts[place]), place))
-    terms = [_list_terms(texts[place], tokenizer) for place in order]
+    words = (tokenizer.terms(texts[place]) for place in order)
+    terms = [sorted({*found, *(f"{one} {two}" for one, two in pairwise(found))}) for found in words]
     postings: dict[str, list[int]] = defaultdict(list)
     for rank, found in enumerate(terms):
         for term in found:
@@ -175,11 +176,6 @@ def pairs(texts: Sequence[str], tokenizer: Tokenizer, track: Track = untracked) 
         for other in _find_likeliest(rank, found, postings):
             first, second = sorted((order[rank], order[other]))
             yield first, second
-
-
-def _list_terms(text: str, tokenizer: Tokenizer) -> list[str]:
-    words = tokenizer.terms(text)
-    return sorted({*words, *(f"{one} {two}" for one, two in pairwise(words))})
 
 
 def _find_likeliest(rank: int, terms: Iterable[str], postings: dict[str, list[int]]) -> Iterator[int]:

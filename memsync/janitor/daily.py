@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import LockTimeout, MemsyncError
-from memsync.janitor.plan import TASKS, Archive, Merge, Plan
+from memsync.janitor.plan import TASKS, Archive, Merge
 from memsync.janitor.run import apply
 from memsync.janitor.survey import survey
 from memsync.memories.project import Project
@@ -49,9 +49,11 @@ def run_daily(project: Project) -> Mapping[str, Any]:
     files.prepare(place)
     try:
         with lock(place.local / "janitor.lock", wait=0.0, is_told=False):
-            if _is_fresh(project):
+            last = read_report(project)
+            moment = parse_time(last["at"]) if last else None
+            if moment is not None and moment <= project.clock() < moment + _EVERY:
                 return _nothing("it ran in the last 20 hours")
-            report = _apply(project) if how == "apply" else _propose(project)
+            report = _run(project, is_applied=how == "apply")
             path = _find_report(project)
             files.rewrite(path, json.dumps(report).encode(), was=files.read(path)[0], private=place.private)
             return report
@@ -67,31 +69,26 @@ def _find_report(project: Project) -> Path:
     return project.layout.place(project.default_scope).local / _REPORT
 
 
-def _is_fresh(project: Project) -> bool:
-    last = read_report(project)
-    moment = parse_time(last["at"]) if last else None
-    return moment is not None and moment <= project.clock() < moment + _EVERY
-
-
-def _propose(project: Project) -> dict[str, Any]:
-    with project.with_settings(llm_verify=False) as quiet:
-        plan = survey(quiet, TASKS)
-    counts = {name: sum(isinstance(step, kind) for step in plan.steps) for name, kind in _KINDS.items()}
-    return _tell(project, plan, "proposed", **counts)
-
-
-def _apply(project: Project) -> dict[str, Any]:
-    plan = survey(project, TASKS)
-    done = apply(project, plan.steps)
-    counts = {name: done.count("done", kind) for name, kind in _KINDS.items()}
-    return _tell(project, plan, "done", **counts, failed=done.count("failed"), run=done.run)
-
-
-_KINDS: Final = {"merges": Merge, "archived": Archive}
-
-
-def _tell(project: Project, plan: Plan, status: str, **counts: object) -> dict[str, Any]:
+def _run(project: Project, *, is_applied: bool) -> dict[str, Any]:
+    """Return the report of what was found and, where *is_applied*, done."""
+    if is_applied:
+        plan = survey(project, TASKS)
+        done = apply(project, plan.steps)
+        merges, archived = (done.count("done", kind) for kind in (Merge, Archive))
+        more: dict[str, Any] = {"failed": done.count("failed"), "run": done.run}
+    else:
+        with project.with_settings(llm_verify=False) as quiet:
+            plan = survey(quiet, TASKS)
+        merges, archived = (sum(isinstance(step, kind) for step in plan.steps) for kind in (Merge, Archive))
+        more = {}
     clusters = sum(isinstance(guess, Merge) for guess in plan.guesses)
-    stale = len(plan.guesses) - clusters
-    at = format_time(project.clock())
-    return {"status": status, "at": at, **counts, "clusters": clusters, "stale": stale, "notes": plan.notes}
+    return {
+        "status": "done" if is_applied else "proposed",
+        "at": format_time(project.clock()),
+        "merges": merges,
+        "archived": archived,
+        **more,
+        "clusters": clusters,
+        "stale": len(plan.guesses) - clusters,
+        "notes": plan.notes,
+    }

@@ -61,15 +61,15 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         raise UsageError(f"{action} is no choice for this card; choose {', '.join(card.actions)}")
     if needs_text(action) and not text.strip():
         raise UsageError("there is no text to write")
-    before, noted = _seal_all(project), len(project.journal.changes)
+    before, noted = _list_all(project), len(project.journal.changes)
     note: Note = {"name": name, "action": action}
     said = ""
     try:
         said = _DO[card.kind](project, card, action, text, note)
     finally:  # what failed half-way can be taken back as well
-        note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _seal_all(project))
+        note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _list_all(project))
         if said or note["touched"] or note.get("run"):
-            _append(project, note)
+            _write(project, [*_read_log(project), note][-_KEPT:])
     proposal = note.get("proposal", "").encode()
     if proposal or not (note["touched"] or note.keys() & {"moved", "run"}):
         del project.journal.changes[noted:]  # the card says it as a whole, with the text that it showed
@@ -77,15 +77,12 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
     return Decision(name=name, action=action, said=said, corrected=note.get("corrected", ""))
 
 
-Seals = Mapping[tuple[Scope, str], Memory]
-
-
-def _seal_all(project: Project) -> Seals:
+def _list_all(project: Project) -> Mapping[tuple[Scope, str], Memory]:
     project.stores.refresh()
     return {(scope, id_): memory for scope, store in project.stores.items() for id_, memory in store.memories().items()}
 
 
-def _compare(before: Seals, after: Seals) -> list[list[str]]:
+def _compare(before: Mapping[tuple[Scope, str], Memory], after: Mapping[tuple[Scope, str], Memory]) -> list[list[str]]:
     """Return what a decision did to memories: the store, the id, and the seals of what it was and of what it is; "": nothing."""
     touched = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     return [[scope, id_, _seal(before.get((scope, id_))), _seal(after.get((scope, id_)))] for scope, id_ in touched]
@@ -268,13 +265,8 @@ def _read_log(project: Project) -> list[Note]:
     return found
 
 
-def _append(project: Project, note: Note) -> None:
-    place = project.layout.place(project.default_scope)
-    files.prepare(place)
-    _write(project, [*_read_log(project), note][-_KEPT:])
-
-
 def _write(project: Project, notes: list[Note]) -> None:
+    files.prepare(project.layout.place(project.default_scope))
     path = _path(project)
     rows = b"".join(json.dumps(note, ensure_ascii=True, sort_keys=True).encode() + b"\n" for note in notes)
     with lock(path.with_suffix(".lock")):
@@ -301,12 +293,7 @@ def undo(project: Project, name: str = "") -> Decision:
     _undo_rest(project, note)
     said = f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}"
     project.journal.note_change(said, "review")
-    return Decision(
-        name=note["name"],
-        action=note["action"],
-        said=said,
-        corrected=note.get("corrected", ""),
-    )
+    return Decision(name=note["name"], action=note["action"], said=said, corrected=note.get("corrected", ""))
 
 
 def undo_command(project: Project, ref: str = "", *, again: bool = False) -> undoing.Undone:

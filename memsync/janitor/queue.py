@@ -22,7 +22,7 @@ from memsync.janitor.clusters import Kept, Track, list_losses, make_merge, untra
 from memsync.janitor.likely import find_clusters, find_settled, make_key
 from memsync.janitor.plan import Merge
 from memsync.janitor.review import Row, find_kept
-from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.candidates import Candidates, Proposal, find_live
 from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -290,7 +290,7 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
     proposal = next((one for one in Candidates(project).memories() if one.memory.id == ref), None)
     if proposal is None:
         return None
-    wrong = [entry for id_ in proposal.memory.supersedes if (entry := find_live(project, id_))]
+    wrong = list(find_live(project, proposal.memory.supersedes))
     near = next(iter(wrong), None) or find_beside(project, proposal.memory.content)
     stands_for = " and ".join(shown_id(entry.id) for entry in wrong)
     actions: dict[Action, str] = {"approve": "remember it", "edit": "remember it in other words"}
@@ -309,15 +309,6 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
         neighbour=near,
         proposal=proposal,
     )
-
-
-def find_live(project: Project, id_: str) -> Entry | None:
-    """Return the memory *id_*; None if it is gone or archived."""
-    try:
-        entry = project.get(id_)
-    except MemsyncError:
-        return None
-    return None if entry.memory.archived_at else entry
 
 
 def _read_skill(project: Project, name: str, ref: str) -> Card | None:

@@ -166,7 +166,9 @@ class _Writing:
         return self._pending.get(id_, memory)
 
     def _merge(self, step: Merge) -> None:
-        elsewhere = self._find_elsewhere(step)
+        others = [store.get(step.keep) for store in self._project.stores.values() if store is not self._store]
+        # what lies in another store takes nothing over
+        elsewhere = next(filter(None, others), None) if self._store.get(step.keep) is None else None
         dropped = [self._seen(id_, step.saw) for id_ in step.drop]
         keep = elsewhere or self._seen(step.keep, step.saw)
         if taken := next((id_ for id_ in step.drop if id_ in self._pending), None):
@@ -175,11 +177,8 @@ class _Writing:
         is_new = is_written and not elsewhere and step.content != keep.content
         content = self._find_content(step, keep) if is_new else {}
         if content and not dropped:
-            self._note(
-                step,
-                {step.keep: (keep, {**content, "updated_at": format_time(tick(self._now, keep.written_at))})},
-                None,
-            )
+            now = format_time(tick(self._now, keep.written_at))
+            self._note(step, {step.keep: (keep, {**content, "updated_at": now})}, None)
         for number, drop in enumerate(dropped):
             keep = elsewhere or self._pending.get(step.keep, keep)
             changes = {} if elsewhere else {**_unite(keep, drop), **(content if number == 0 else {})}
@@ -198,12 +197,6 @@ class _Writing:
                 bystealth.follow(self._store.place.local, keep, [keep, drop])
             raw = self._store.raw(drop.id)
             self._log.append(_make_merge_row(self._project, step, keep, drop, raw, self._judged))
-
-    def _find_elsewhere(self, step: Merge) -> Memory | None:
-        """Return the record to keep if it lies in another store, which takes nothing over."""
-        others = (store for store in self._project.stores.values() if store is not self._store)
-        found = (memory for store in others if (memory := store.get(step.keep)))
-        return next(found, None) if self._store.get(step.keep) is None else None
 
     def _find_content(self, step: Merge, keep: Memory) -> dict[str, Any]:
         """Return the new text of *keep*, which no other record may say already."""

@@ -89,9 +89,10 @@ def undo(project: Project, run: str | None = None) -> list[str]:
 
 def _undo_file(project: Project, scope: Scope, path: Path) -> Iterator[str]:
     data, _ = files.read(path)
-    lines = [
-        line for raw in data.split(b"\n") if raw.endswith(b"}") and isinstance(line := _read_line(path, raw), dict)
-    ]
+    try:
+        lines = [line for raw in data.split(b"\n") if raw.endswith(b"}") and isinstance(line := read_json(raw), dict)]
+    except ValueError as error:
+        raise StoreUnreadable(path, f"has a line that cannot be read ({error})", "take that line out") from None
     state = project.state(scope)
     for line in lines:
         state.set_reviewed(line.get("logged", ()), "reversed")
@@ -102,13 +103,6 @@ def _undo_file(project: Project, scope: Scope, path: Path) -> Iterator[str]:
         for line in reversed(lines):
             if "step" in line:
                 yield from _undo_step(project, store, line, touched)
-
-
-def _read_line(path: Path, raw: bytes) -> Any:
-    try:
-        return read_json(raw)
-    except ValueError as error:
-        raise StoreUnreadable(path, f"has a line that cannot be read ({error})", "take that line out") from None
 
 
 def _undo_step(project: Project, store: Store, line: Mapping[str, Any], touched: Collection[str]) -> Iterator[str]:

@@ -114,34 +114,26 @@ class _Merging:
             self.steps.append(step)
 
 
-def _choose_kept(pair: Pair) -> tuple[Memory, Memory]:
-    """Return the text to keep, which says more, and the other; of copies the one a person wrote, that counts more, that is older."""
-    relation = pair.verdict.relation
-    is_new = relation == "contains" or (relation == "duplicate" and _rank(pair.new) < _rank(pair.old))
-    return (pair.new, pair.old) if is_new else (pair.old, pair.new)
-
-
 def _merge(scope: Scope, pair: Pair, decision: Decision) -> Merge:
-    keep, drop = _choose_kept(pair)
+    """Return the merge that keeps the text which says more; of copies the one a person wrote, that counts more, that is older."""
+    verdict = pair.verdict
+    says_more = verdict.relation == "contains"
+    is_better = verdict.relation == "duplicate" and _rank(pair.new) < _rank(pair.old)
+    keep, drop = (pair.new, pair.old) if says_more or is_better else (pair.old, pair.new)
+    held = f"the kept text holds all that the {'newer' if drop is pair.new else 'older'} one says, and more"
     return Merge(
         scope=scope,
         keep=keep.id,
         drop=(drop.id,),
         saw={keep.id: seal(keep), drop.id: seal(drop)},
-        why=_explain(pair.verdict, drop is pair.new),
+        why=verdict.reason if verdict.relation == "duplicate" else held,
         decision=decision,
-        similarity=round(pair.verdict.similarity, 4),
+        similarity=round(verdict.similarity, 4),
     )
 
 
 def _rank(memory: Memory) -> tuple[bool, float]:
     return memory.source_type != "user", -memory.importance
-
-
-def _explain(verdict: Verdict, drops_new: bool) -> str:
-    if verdict.relation == "duplicate":
-        return verdict.reason
-    return f"the kept text holds all that the {'newer' if drops_new else 'older'} one says, and more"
 
 
 def _find_close_pairs(project: Project, memories: list[Memory], track: Track) -> Iterator[Pair]:

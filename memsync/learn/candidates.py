@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -196,7 +196,7 @@ class Candidates:
         done = []
         for proposal in self._find(ids):
             folder = next(folder for folder in self._all if proposal in folder.read_memories())
-            replaces = self._find_replaced(proposal.memory)
+            replaces = tuple(find_live(self._project, proposal.memory.supersedes))
             tags = dict.fromkeys([*proposal.memory.tags, *(tag for entry in replaces for tag in entry.memory.tags)])
             kept = tuple(tag for tag in tags if tag != ALLOW_TAG)  # so that what was pinned stays pinned
             memory = proposal.memory._replace(author=self._project.author, supersedes=(), tags=kept)
@@ -230,16 +230,6 @@ class Candidates:
             f"{decided} {proposal.memory.content}", proposal=codec.encode(make_record(proposal))
         )
 
-    def _find_replaced(self, memory: Memory) -> tuple[Entry, ...]:
-        """Return what *memory* supersedes and is still there."""
-        found = (entry for entry in map(self._look_up, memory.supersedes) if entry)
-        return tuple(entry for entry in found if entry.memory.archived_at is None)
-
-    def _look_up(self, id_: str) -> Entry | None:
-        with suppress(MemoryNotFound, AmbiguousId):
-            return self._project.get(id_)
-        return None
-
     def edit(self, ref: str, text: str) -> Proposal:
         """Give the candidate *ref* another text, and so another id; the old one is not proposed again.
 
@@ -250,10 +240,7 @@ class Candidates:
         old = self.get(ref)
         content = clean_content(text)
         new = replace(old, memory=old.memory._replace(content=content, id=derive_id(content)))
-        for folder in self._all:
-            if folder.holds_memories():
-                with folder.writing():
-                    folder.write_memories([new if one == old else one for one in folder.read_memories()])
+        self._rewrite(lambda one: new if one == old else one)
         if new.memory.content != old.memory.content:
             with self._here.writing():
                 self._here.add_rejected([content_hash(old.memory.content)])
@@ -291,10 +278,13 @@ class Candidates:
         return chosen
 
     def _drop(self, ids: Collection[str]) -> None:
+        self._rewrite(lambda one: None if one.memory.id in ids else one)
+
+    def _rewrite(self, change: Callable[[Proposal], Proposal | None]) -> None:
         for folder in self._all:
             if folder.holds_memories():
                 with folder.writing():
-                    folder.write_memories([one for one in folder.read_memories() if one.memory.id not in ids])
+                    folder.write_memories(filter(None, map(change, folder.read_memories())))
 
 
 class _Folder:
@@ -408,6 +398,14 @@ def make_proposal(memory: Memory) -> Proposal:
     extra = dict(memory.extra)
     rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
     return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)
+
+
+def find_live(project: Project, ids: Iterable[str]) -> Iterator[Entry]:
+    """Yield those of the memories *ids* that are there and not archived."""
+    for id_ in ids:
+        with suppress(MemoryNotFound, AmbiguousId):
+            if not (entry := project.get(id_)).memory.archived_at:
+                yield entry
 
 
 def _choose_scope(replaces: Collection[Entry], here: Scope) -> Scope:

@@ -119,21 +119,18 @@ class Row(NamedTuple):
         words = self.files.split()
         if any((word[1:] in tree.names) != (word[0] == "+") for word in words if word[0] in "+-"):
             return
-        for path in chain.from_iterable(_find_files(tree, word) for word in words):
-            if found := _look_up(tree, path, self.wanted):
-                content = self.sentence.format(found[0], path=path)
-                tags = tuple(self.tags.split())
-                yield Fact(self.key, content, f"{path}:{found[1]}", self.memory_type, float(self.importance), tags)
-                return
+        for word in words:
+            for path in tree.matching(word[1:]) if word[0] == "*" else [word]:
+                if path in tree.names and (found := _look_up(tree, path, self.wanted)):
+                    content = self.sentence.format(found[0], path=path)
+                    tags = tuple(self.tags.split())
+                    yield Fact(self.key, content, f"{path}:{found[1]}", self.memory_type, float(self.importance), tags)
+                    return
 
 
 def single(tree: Tree) -> Iterator[Fact]:
     """Read what the table knows of."""
     return chain.from_iterable(Row(*row).read(tree) for row in read_rows("facts.tsv"))
-
-
-def _find_files(tree: Tree, word: str) -> list[str]:
-    return tree.matching(word[1:]) if word[0] == "*" else [word] * (word in tree.names)
 
 
 def _look_up(tree: Tree, path: str, wanted: str) -> tuple[str, int] | None:

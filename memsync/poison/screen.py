@@ -115,7 +115,11 @@ def _why_in_reading(text: str) -> str:
     found = _find_near(keys, is_latin=True)
     if not text.isascii():
         found += _find_near(keys | {""}, is_latin=False)
-    return next((phrase.why for phrase in found if _holds(text, phrase)), "") or _shape(text, words)
+    for phrase in found:
+        matches = _pattern(phrase.text).finditer(text)
+        if not all(_is_excused(text, match, phrase.excuse) for match in matches):
+            return phrase.why
+    return _shape(text, words)
 
 
 def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
@@ -123,24 +127,6 @@ def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
     places, rows = _phrases(is_latin=is_latin)
     near = sorted({place for key in keys if key in places for place in places[key]})
     return [Phrase(*rows[place]) for place in near if not any(map(keys.isdisjoint, _told(rows[place][2])))]
-
-
-def _holds(text: str, phrase: Phrase) -> bool:
-    return _may_hold(text, phrase.text) and any(
-        not _is_excused(text, match, phrase.excuse) for match in _pattern(phrase.text).finditer(text)
-    )
-
-
-def _may_hold(text: str, line: str) -> bool:
-    """Tell whether *text* has a word of each group of *line*, one behind the other: else its expression need not be compiled."""
-    at = 0
-    for group in _split_groups(line):
-        words = [word.strip("*") for word in group.split("|")]
-        ends = [place + len(word) for word in words if (place := text.find(word, at)) >= 0]
-        if not ends:
-            return False
-        at = min(ends)
-    return True
 
 
 def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:

@@ -167,14 +167,7 @@ def test_the_names_that_memsync_gives_are_no_orders():
     assert [name for name in screen._OURS if suspicious(name)] == []
 
 
-def test_a_phrase_is_found_with_and_without_looking_for_its_words_first(monkeypatch):
+def test_most_phrases_are_found_where_their_first_words_stand_in_a_row():
     attacks = [line for _, _, lines in LATIN for line in lines.strip().split("\n")][::7]
     texts = [" ".join(part.split("|")[0].strip("* .") for part in line.split(" ")) for line in attacks]
-
-    def judge() -> list[str]:
-        return [suspicious(text) for text in texts]
-
-    known = judge()
-    monkeypatch.setattr(screen, "_may_hold", lambda _text, _line: True)
-    assert judge() == known
-    assert len([why for why in known if why]) > len(texts) / 4
+    assert len([text for text in texts if suspicious(text)]) > len(texts) / 4
