@@ -18,8 +18,9 @@ from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
 from memsync.hub.schema import COUNTED
 from memsync.index.embed import Meaning
+from memsync.index.places import place_terms
 from memsync.index.spelling import build_grams
-from memsync.index.terms import embedding_text, is_word, term_key
+from memsync.index.terms import embedding_text, is_word, length_of, live_anchors, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise
 from memsync.records import Memory
@@ -72,9 +73,10 @@ def prepare(rows: Sequence[Row]) -> tuple[list[Prepared], set[str]]:
     for row in rows:
         terms = tokenizer.record_terms(row.memory) + tokenizer.hidden_terms(row.memory)
         words.update(filter(is_word, terms))
-        counts = {key_of(row.kind, term): min(count, _LONGEST) for term, count in Counter(terms).items()}
+        places = place_terms(live_anchors(row.memory))  # which make it no longer, as on a laptop
+        counts = {key_of(row.kind, term): min(n, _LONGEST) for term, n in Counter([*terms, *places]).items()}
         said = signed(term_key(" ".join(sorted(tokenizer.terms(row.memory.content)))))
-        made.append(Prepared(row=row, counts=counts, length=len(terms), said=said))
+        made.append(Prepared(row=row, counts=counts, length=length_of(terms, places), said=said))
     return made, words
 
 

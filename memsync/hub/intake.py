@@ -28,6 +28,7 @@ from memsync.skills.skills import make_record
 MEMORIES: Final = ".gobby/memories.jsonl"
 SKILLS: Final = ".claude/skills"
 _RULES: Final = 2  # of this module; another number has every repository taken in anew
+_TERMS: Final = 2  # of what is counted of a record beside its words; another number has every record written anew
 LARGEST: Final = 64 * 1024 * 1024  # bytes of a memory file; 100,000 memories have 40
 
 Key = tuple[str, str]
@@ -73,7 +74,7 @@ def plain(text: str) -> str:
 
 def version() -> str:
     """Return what changes when the same bytes would be taken in differently."""
-    return f"{LEXICON}-{_RULES}-{blake2b(read_rules(), digest_size=8).hexdigest()}"
+    return f"{LEXICON}.{_TERMS}-{_RULES}-{blake2b(read_rules(), digest_size=8).hexdigest()}"
 
 
 def read_alike(one: str, other: str) -> bool:

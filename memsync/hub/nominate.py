@@ -17,7 +17,7 @@ from memsync.hub.ingest import key_of, read_row, spell_vector
 from memsync.index.query import Query
 from memsync.index.rank import Record
 from memsync.index.sample import Counted, Whole, alike_words, rows_of
-from memsync.index.scale import NOMINATED, WIDENED
+from memsync.index.scale import NOMINATED, PLACE, WIDENED
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import trigrams
 from memsync.index.vectors import Rows
@@ -83,6 +83,9 @@ class Nominee(NamedTuple):
     commit: str
 
 
+_NUL: Final = "\0"  # before all that an id has
+
+
 class Nominees:
     """What was nominated, each by its place: what ranking needs of all of it, and a record where somebody looks at it."""
 
@@ -98,14 +101,14 @@ class Nominees:
         id_, repo, name, line, number, commit, *_ = self._rows[place]
         return Nominee(id_, repo, self._kind, read_row(self._kind, name, line), number, commit)
 
-    def find(self, id_: int) -> Nominee:
-        """Return the one with this *id_*."""
-        return self[self._places[id_]]
+    def find(self, name: str) -> Nominee:
+        """Return the one that is ranked under *name*."""
+        return self[self._places[int(name.rpartition(_NUL)[2])]]
 
     def as_record(self, place: int) -> Record:
-        """Return the record at *place* as it is ranked: named by its number, because two repositories may have one id."""
+        """Return the record at *place* as it is ranked: named by its id, which orders equals, and its number, because two repositories may have one id."""
         one = self[place]
-        return "project", one.memory._replace(id=str(one.id))
+        return "project", one.memory._replace(id=f"{one.memory.id}{_NUL}{one.id}")
 
     def counted(self) -> Counted:
         """Return the terms of all of them."""
@@ -162,7 +165,7 @@ def know_whole(connection: Connection[Any], query: Query, synonyms: Synonyms, re
     if counted is None:
         row = connection.execute("select live, total, squares from stats where kind = %s", [reach.kind]).fetchone()
     live, total, squares = (value or 0 for value in row or (0, 0, 0))
-    seen = _count_terms(connection, reach.kind, query.terms, counted)
+    seen = _count_terms(connection, reach.kind, [*query.terms, PLACE, *list_places(query)], counted)
     rare = [term for term in query.terms if not term.startswith("=") and seen[term] <= WIDENED]
     near = _find_like(connection, rare)
     called = {word for term in rare for words, _ in synonyms.find(term, query, _always) for word in words}
@@ -171,6 +174,11 @@ def know_whole(connection: Connection[Any], query: Query, synonyms: Synonyms, re
     alike = alike_words(query, near, lambda word: seen.get(word, 0), WIDENED)
     words = sorted({word for found in alike.values() for word in found}.union(filter(seen.get, called)))
     return Whole(live, float(total), float(squares), seen, reach.records), words
+
+
+def list_places(query: Query) -> list[str]:
+    """Return the terms of what is anchored where *query* names a place."""
+    return [*query.named.terms()] if query.coded else []
 
 
 def _always(_: str) -> int:

@@ -145,7 +145,10 @@ def _ask(
     if not reach.number:
         return Nominees((), reach.kind), Ranking()
     whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
-    ids = nominate.by_words(connection, whole, [*query.terms, *words], len(query.chunks), reach, filters)
+    asked_words = len(query.chunks)
+    ids = nominate.by_words(connection, whole, [*query.terms, *words], asked_words, reach, filters)
+    if places := nominate.list_places(query):
+        ids += nominate.by_words(connection, whole, places, asked_words, reach, filters)
     asked = meaning.query(text) if meaning else None
     if asked:
         ids = [*ids, *nominate.by_meaning(connection, asked[0], whole, reach, filters)]
@@ -174,7 +177,7 @@ def _usable(about: Mapping[str, str], meaning: Meaning | None) -> tuple[Meaning 
 def _find_shown(found: Nominees, ranking: Ranking) -> dict[str, Nominee]:
     """Return what the matches are, and what they are copies of, by the names they were ranked under."""
     names = {name for match in ranking.matches for name in (match.memory.id, match.copy_of) if name}
-    return {name: found.find(int(name)) for name in names}
+    return {name: found.find(name) for name in names}
 
 
 def _read_places(connection: Connection[Any], repos: set[int]) -> dict[int, tuple[str, str]]:

@@ -141,6 +141,10 @@ class Sample(Index):
             weighed=weighed,
         )
 
+    def _list_live(self, term: str) -> list[int]:
+        slots: list[int] = self._lexical.postings(term)[0].tolist()
+        return slots  # none was read yet, and all live
+
     def _what_is_missing(self) -> str:
         return self._meaning.failed if self._meaning else ""
 

@@ -55,6 +55,17 @@ def test_scores_confidence_and_order_are_those_of_the_local_index(hub, own):
         assert found.gate == pytest.approx(local.gate)
 
 
+def test_records_that_answer_equally_well_stand_in_the_order_of_their_ids(hub, make):
+    anchored = [
+        memory_line(f"mm-{letter}", f"{word} wants a fresh database", anchors=["tests/test_tax.py"])
+        for letter, word in zip("xyz", ("alpha", "bravo", "delta"), strict=True)
+    ]
+    bring(hub, make("one", *(memory_line(f"mm-{n:06d}", f"port {n} is free") for n in range(8)), *anchored))
+    found = hub.search("tests/test_tax.py", principal="alice").hits
+    assert len({round(hit.score, 6) for hit in found[:3]}) == 1
+    assert [hit.memory.id for hit in found[:3]] == ["mm-x", "mm-y", "mm-z"]
+
+
 ODD = (
     memory_line("mm-aaaaaa", "docker docker docker; the tests need docker, see tests/run_all.py and v1.2.3"),
     memory_line("mm-bbbbbb", "Ports begin at 8000 – naïve cafés 東京都の設定", tags=["docker", "Ports"], cues=["where is docker"]),
@@ -91,7 +102,7 @@ def test_the_terms_that_were_counted_when_a_record_came_in_score_as_its_text_doe
         whole = Whole(len(rows), sum(lengths), sum(length**2 for length in lengths), seen, len(rows))
         sample = Sample(nominees.as_record, nominees.counted(), partial(ingest.key_of, kind), None, tokenizer, whole, sorted(words), None)  # fmt: skip
         ranked, expected = sample.answer(text, query, limit=9, allow=ALLOW), local.search(text, limit=9, allow=ALLOW)
-        told = [(nominees.find(int(m.memory.id)).memory.id, m.parts, m.confidence) for m in ranked.matches]
+        told = [(nominees.find(m.memory.id).memory.id, m.parts, m.confidence) for m in ranked.matches]
         assert told == [(m.memory.id, m.parts, m.confidence) for m in expected.matches]
         assert ranked.gate == expected.gate
     assert told == []  # nothing was asked last
