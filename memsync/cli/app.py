@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOG_FORMAT: Final = "memsync: %(message)s"
+_JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
 _MANY: Final = 5_000  # memories whose first index takes long enough to show that it goes on
@@ -40,6 +41,7 @@ class LazyGroup(click.Group):
     """
 
     group_class: type[click.Group | type] | None = type
+    shortcuts: Sequence[str] = ()  # other names that are offered
 
     def __init__(self, *args: Any, homes: Sequence[tuple[str, str]] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,15 +51,13 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the help, without other names of the same."""
         names = sorted(self.commands, key=lambda name: name in self._homes)
-        return [*names, *self.list_shortcuts()] if "_MEMSYNC_COMPLETE" in os.environ else names
-
-    def list_shortcuts(self) -> list[str]:
-        """Return the other names that are offered."""
-        return []
+        if "_MEMSYNC_COMPLETE" not in os.environ:
+            return names
+        return [*names, *(name for name in self.shortcuts if name not in names)]
 
     def list_known(self, ctx: click.Context) -> list[str]:
         """Return all names."""
-        return [*self.list_commands(ctx), *self.list_shortcuts()]
+        return [*self.list_commands(ctx), *self.shortcuts]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command; its home is imported first."""
@@ -95,10 +95,7 @@ class MemoryGroup(LazyGroup):
     """The commands on memories; some have other names too."""
 
     group_class = LazyGroup
-
-    def list_shortcuts(self) -> list[str]:
-        """Return the other names."""
-        return list(ALIASES)
+    shortcuts = tuple(ALIASES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command, by any of its names."""
@@ -120,10 +117,7 @@ class RootGroup(LazyGroup):
     """The commands at the top, and those on memories without that word."""
 
     group_class = LazyGroup
-
-    def list_shortcuts(self) -> list[str]:
-        """Return the commands of every day."""
-        return [name for name in EVERY_DAY.split() if name not in self.commands]
+    shortcuts = EVERY_DAY.split()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command, of ours or else on memories."""
@@ -139,9 +133,9 @@ class RootGroup(LazyGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of every day first."""
-        often = EVERY_DAY.split()
-        self._write_section("Every day", often, ctx, formatter)
-        self._write_section("Commands", [n for n in self.list_commands(ctx) if n not in often], ctx, formatter)
+        others = [name for name in self.list_commands(ctx) if name not in self.shortcuts]
+        self._write_section("Every day", self.shortcuts, ctx, formatter)
+        self._write_section("Commands", others, ctx, formatter)
 
 
 @click.group(
@@ -260,9 +254,6 @@ def _report_failure(message: str, code: int, as_json: bool, *, status: str = "")
             click.echo(to_json({"error": message, "exit_code": code, **({"status": status} if status else {})}))
     click.echo(f"{click.style('memsync:', fg='red')} {one_line(message)}", err=True, color=choose_colour())
     return code
-
-
-_JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
 
 class Answer(NamedTuple):

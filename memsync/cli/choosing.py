@@ -20,6 +20,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Scope, shown_id
 
+_MARKS: Final = ("mm-", "odd-")  # what the ids begin with that we make and show
 # For commands whose --type and --tag are what is set.
 WHERE: Final = ("memory_type", "tags_all", "tags_any", "tags_none", "since", "archived")
 where_options = stack(
@@ -88,9 +89,6 @@ def _ask(project: Project, found: Sequence[Entry], verb: str) -> None:
     if not is_dialogue():
         raise UsageError(f"this would {what}, and nobody is here to be asked; --yes does it")
     click.confirm(f"{what}?", abort=True, err=True)
-
-
-_MARKS: Final = ("mm-", "odd-")  # what the ids begin with that we make and show
 
 
 def find_refs(project: Project, words: Sequence[str], scope: Scope | None = None) -> list[str]:

@@ -28,9 +28,11 @@ from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import Memory, Scope, age, parse_time, shown_id
+from memsync.records import Scope, age, parse_time, shown_id
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
+_SHOWN: Final = 5  # memories of one command
+_WORDS: Final = {(False, True): "new", (True, True): "changed", (True, False): "removed", (False, False): "passing"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
 _AND: Final = re.compile(r"&(?!lt;)")  # what is quoted already stays so
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
@@ -57,26 +59,23 @@ def history_(project: Project, /, words: tuple[str, ...]) -> Answer:
     return Answer(events.as_history(found, notes), "\n".join([*lines, *notes]))
 
 
-def _list_changes(event: Event) -> Iterator[str]:
-    """Yield what differs, a line a field; of what came or went, the whole."""
+def _list_changes(event: Event, *, markdown: bool = False) -> Iterator[str]:
+    """Yield what differs, a line a field; of what came or went, the whole. In *markdown* it calls nobody."""
+    escape = _escape if markdown else str
     if event.before is None or event.after is None:
         memory = event.after or event.before
         assert memory
-        yield _format_memory(memory)
+        tags = f"; {', '.join(map(shown_label, memory.tags))}" if memory.tags else ""
+        about = f"({shown_type(memory.memory_type)}, importance {memory.importance:g}{tags})"
+        yield escape(render.one_line(f"{about} {memory.content}"))
         return
     old, new = event.as_dict()["before"], event.as_dict()["after"]
     for name in event.fields:
-        if name == "content":
-            yield f"content: {_mark_words(event.before.content, event.after.content)}"
-        else:
-            yield f"{shown_label(name)}: {_spell_value(old.get(name))} → {_spell_value(new.get(name))}"
-
-
-def _format_memory(memory: Memory) -> str:
-    tags = f"; {', '.join(map(shown_label, memory.tags))}" if memory.tags else ""
-    return render.one_line(
-        f"({shown_type(memory.memory_type)}, importance {memory.importance:g}{tags}) {memory.content}"
-    )
+        if name != "content":
+            yield escape(f"{shown_label(name)}: {_spell_value(old.get(name))} → {_spell_value(new.get(name))}")
+            continue
+        pieces = worddiff.compare(event.before.content, event.after.content)
+        yield "".join(map(_mark_bold, pieces)) if markdown else "content: " + "".join(map(_mark_colour, pieces))
 
 
 def _spell_value(value: object) -> str:
@@ -85,19 +84,22 @@ def _spell_value(value: object) -> str:
     return render.one_line("–" if value is None else str(value))
 
 
-def _mark_words(old: str, new: str) -> str:
-    """Return both texts in one, as `git diff --word-diff` marks them; what they share is cut short."""
-    parts = []
-    for mark, text in worddiff.compare(old, new):
-        shown = render.one_line(text) if mark != " " else render.printable(" ".join(text.split("\n")))
-        if mark == " " and len(shown) > 120:
-            shown = f"{shown[:50]} … {shown[-50:]}"
-        if mark == "-":
-            shown = click.style(f"[-{shown}-]", fg="red")
-        elif mark == "+":
-            shown = click.style(f"{{+{shown}+}}", fg="green")
-        parts.append(shown)
-    return "".join(parts)
+def _mark_colour(piece: worddiff.Piece) -> str:
+    """Return a piece of both texts as `git diff --word-diff` marks it; what they share is cut short."""
+    if piece.mark == "-":
+        return click.style(f"[-{render.one_line(piece.text)}-]", fg="red")
+    if piece.mark == "+":
+        return click.style(f"{{+{render.one_line(piece.text)}+}}", fg="green")
+    shown = render.printable(" ".join(piece.text.split("\n")))
+    return shown if len(shown) <= 120 else f"{shown[:50]} … {shown[-50:]}"
+
+
+def _mark_bold(piece: worddiff.Piece) -> str:
+    if not (inner := render.one_line(piece.text)):
+        return " "
+    left, right = (" " if end.isspace() else "" for end in (piece.text[:1], piece.text[-1:]))
+    mark = {" ": "", "-": "~~", "+": "**"}[piece.mark]
+    return f"{left}{mark}{_escape(inner)}{mark}{right}"
 
 
 @command(memory)
@@ -149,37 +151,14 @@ def _format_markdown(found: Difference) -> str:
     lines = [f"### Memories and skills\n\n{_escape(_summarize(found))}"]
     for kind in ("added", "changed", "removed"):
         some = [event for event in found.memories if event.kind == kind]
-        if some:
-            lines.append(f"**{kind.capitalize()}**\n\n" + "\n".join(map(_format_bullet, some)))
+        bullets = [f"- `{shown_id(one.id)}` {'<br>'.join(_list_changes(one, markdown=True))}" for one in some]
+        if bullets:
+            lines.append(f"**{kind.capitalize()}**\n\n" + "\n".join(bullets))
     for skill in found.skills:
         fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", skill.before + skill.after)), default=0))
         body = "\n".join(_list_rows(skill))
         lines.append(f"**Skill {_escape(skill.name)}** {skill.kind}\n\n{fence}diff\n{body}\n{fence}")
     return "\n\n".join(lines)
-
-
-def _format_bullet(event: Event) -> str:
-    if event.before is None or event.after is None:
-        memory = event.after or event.before
-        assert memory
-        return f"- `{shown_id(event.id)}` {_escape(_format_memory(memory))}"
-    marks = {" ": "", "-": "~~", "+": "**"}
-    told = []
-    for name in event.fields:
-        if name == "content":
-            pieces = worddiff.compare(event.before.content, event.after.content)
-            told.append("".join(_mark(text, marks[mark]) for mark, text in pieces))
-        else:
-            old, new = event.as_dict()["before"].get(name), event.as_dict()["after"].get(name)
-            told.append(_escape(f"{shown_label(name)}: {_spell_value(old)} → {_spell_value(new)}"))
-    return f"- `{shown_id(event.id)}` " + "<br>".join(told)
-
-
-def _mark(text: str, mark: str) -> str:
-    if not (inner := render.one_line(text)):
-        return " "
-    left, right = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
-    return f"{left}{mark}{_escape(inner)}{mark}{right}"
 
 
 def _escape(text: str) -> str:
@@ -212,10 +191,6 @@ def _format_blame(name: str, event: Event, now: datetime) -> tuple[str, str, str
     commit = event.commit
     who = f"{commit.short} {commit.author}, {age(commit.when, now)}" if commit else "not committed yet"
     return render.one_line(who), shown_label(name or shown_id(event.id)), render.one_line(value)
-
-
-_SHOWN: Final = 5  # memories of one command
-_WORDS: Final = {(False, True): "new", (True, True): "changed", (True, False): "removed", (False, False): "passing"}
 
 
 @command(memory)

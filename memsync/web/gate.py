@@ -54,18 +54,14 @@ def judge(keys: Keys, headers: Mapping[str, str], query: bytes) -> Verdict:
         return Verdict(403, "this comes from another page; nothing was done")
     if not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > LARGEST:
         return Verdict(413, f"more than {LARGEST:,} bytes; nothing was done")
-    if _has_pass(headers.get("cookie", ""), keys):
+    # One of the cookies is ours; the others come from whatever else this machine serves, spelled as it likes.
+    ours = f"{keys.cookie}={keys.pass_}".encode()
+    if any(compare_digest(one.strip().encode(), ours) for one in headers.get("cookie", "").split(";")):
         return Verdict()
     said = parse_qs(query.decode("latin-1")).get("token", [""])[0]
     if compare_digest(said.encode(), keys.token.encode()):
         return Verdict(is_new=True)
     return Verdict(403, "open the address that `memsync ui` printed; it is another one after each start")
-
-
-def _has_pass(cookies: str, keys: Keys) -> bool:
-    """Tell whether one of *cookies* is ours. The others come from whatever else this machine serves, spelled as it likes."""
-    ours = f"{keys.cookie}={keys.pass_}".encode()
-    return any(compare_digest(one.strip().encode(), ours) for one in cookies.split(";"))
 
 
 class Gate:
@@ -85,8 +81,7 @@ class Gate:
         async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
+                headers.update(HEADERS)
                 if verdict.is_new:
                     cookie = f"{self._keys.cookie}={self._keys.pass_}; HttpOnly; SameSite=Strict; Path=/"
                     headers.append("Set-Cookie", cookie)

@@ -88,13 +88,10 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     waiting.drop(project, name)
     following = [*names[at + 1 :], *names[:at]]
     url = link_to_card(following[0], kind) if following else "/review"
-    return Done(done.said, url, [_spell(name, done.action)], Undo("/review/undo", {"kind": kind, "card": name}))
-
-
-def _spell(name: str, action: Action) -> str:
-    words = ["--text", "-"] if queue.needs_text(action) else []
-    words += ["--yes"] if name.startswith(("flagged:", "rule:")) and action == "approve" else []
-    return pages.command("review", f"--{action}", *words, "--", name)
+    words = ["--text", "-"] if queue.needs_text(done.action) else []
+    words += ["--yes"] if name.startswith(("flagged:", "rule:")) and done.action == "approve" else []
+    command = pages.command("review", f"--{done.action}", *words, "--", name)
+    return Done(done.said, url, [command], Undo("/review/undo", {"kind": kind, "card": name}))
 
 
 @routes.writes("/review/undo", Waiting)

@@ -6,10 +6,12 @@ import os
 import socket
 import sys
 import tempfile
+import webbrowser
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
@@ -94,19 +96,13 @@ def _has_screen() -> bool:
     """Tell whether somebody would see a browser that we open."""
     if not sys.stdout.isatty():
         return False
-    return (
-        os.name == "nt"
-        or sys.platform == "darwin"
-        or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-    )
+    has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return os.name == "nt" or sys.platform == "darwin" or bool(has_display)
 
 
 @contextmanager
 def _opened(url: str) -> Iterator[None]:
     """Open *url* by a file that only the user can read: the command line of a browser is there for everybody."""
-    import webbrowser
-    from html import escape
-
     with tempfile.TemporaryDirectory(prefix="memsync-ui-") as directory:
         page = Path(directory, "open.html")
         page.write_text(f'<meta http-equiv="refresh" content="0;url={escape(url)}">', encoding="utf-8")
