@@ -22,7 +22,6 @@ from memsync.system import texts
 if TYPE_CHECKING:
     from memsync.git.history import Commit
     from memsync.history.lost import Found
-    from memsync.memories.imports import ImportReport
 
 scope = name_scope
 printable = texts.printable
@@ -170,17 +169,6 @@ def brought_back(found: Found, now: datetime) -> str:
     for one, why in found.refused:
         lines.append(f"{click.style('left alone', fg='yellow')}: {shown_id(one.memory.id)}: {one_line(why)}")
     return "\n".join(lines) or "nothing that was written here is missing"
-
-
-def import_report(report: ImportReport) -> str:
-    """Return the counts, and why items were left out."""
-    verb = "would be " if report.dry_run else ""
-    names = ("created", "updated", "duplicate", "skipped")
-    counts = ", ".join(f"{report.count(name)} {name}" for name in names)
-    told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
-    beside = ", ".join(f"{number} {scope(name)}" for name, number in report.beside.items())
-    reasons = first(f"  {one.status} {one_line(one.where)}: {one_line(one.reason)}" for one in told)
-    return "\n".join([f"{verb}{counts}{f' ({beside})' if beside else ''}", *reasons])
 
 
 def first(blocks: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from memsync.cli.options import filter_options, yes_option
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, Remembered
+from memsync.memories.results import Entry
 from memsync.poison.guard import shown_label
 from memsync.records import Scope
 
@@ -44,23 +44,20 @@ def list_(project: Project, /, **chosen: Any) -> Answer:
       memsync tags --type pattern
     """
     found = Counter(tag for entry in project.entries(choose_filters(project, **chosen)) for tag in entry.memory.tags)
-    rows = [
-        f"{number:6} {shown_label(tag)}" for tag, number in sorted(found.items(), key=lambda one: (-one[1], one[0]))
-    ]
+    in_order = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    rows = [f"{number:6} {shown_label(tag)}" for tag, number in in_order]
     return Answer({"tags": dict(found.most_common())}, "\n".join(rows) or "no tags yet")
 
 
-def _change(
-    project: Project, found: Sequence[Entry], removed: str | None, added: str | None
-) -> tuple[list[Remembered], str]:
-    """Take one tag from *found* and give them another; return what was changed, and a line about each."""
+def _change(project: Project, found: Sequence[Entry], removed: str | None, added: str | None) -> Answer:
+    """Take one tag from *found* and give them another."""
     done = []
     for entry in found:
         kept = [tag for tag in entry.memory.tags if removed is None or tag.lower() != removed.lower()]
         if (new := list(dict.fromkeys([*kept, *([added] if added else [])]))) != list(entry.memory.tags):
             done.append(project.update(entry.id, scope=entry.scope, tags=new))
     lines = [render.entry_line(one.entry, project.clock(), "changed ") for one in done]
-    return done, "\n".join(lines) or "nothing to change"
+    return Answer({"changed": done}, "\n".join(lines) or "nothing to change")
 
 
 @command(tags)
@@ -76,8 +73,7 @@ def add(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | Non
       memsync tags add ci mm-a1b mm-c2d
       memsync tags add billing --any-tag payments --since 1week
     """
-    done, text = _change(project, choose(project, refs, scope, filters, "tag", yes=yes), None, tag)
-    return Answer({"changed": done}, text)
+    return _change(project, choose(project, refs, scope, filters, "tag", yes=yes), None, tag)
 
 
 @command(tags)
@@ -96,8 +92,7 @@ def rm(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None
     if not refs:
         filters["tags_all"] = (*filters["tags_all"], tag)
         filters["archived"] = True
-    done, text = _change(project, choose(project, refs, scope, filters, "untag", yes=yes), tag, None)
-    return Answer({"changed": done}, text)
+    return _change(project, choose(project, refs, scope, filters, "untag", yes=yes), tag, None)
 
 
 @command(tags)
@@ -115,8 +110,6 @@ def rename(project: Project, /, old: str, new: str) -> Answer:
     found = project.memories(Filters(tags_all=(old,), archived=True))
     if not found:
         known = {tag for entry in project.entries() for tag in entry.memory.tags}
-        raise MemsyncError(
-            f"no memory has the tag {old!r}; ", *suggest(closest(old, known), Remedy("memory tags"), " lists them")
-        )
-    done, text = _change(project, found, old, new)
-    return Answer({"changed": done}, text)
+        advice = suggest(closest(old, known), Remedy("memory tags"), " lists them")
+        raise MemsyncError(f"no memory has the tag {old!r}; ", *advice)
+    return _change(project, found, old, new)

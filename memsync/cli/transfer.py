@@ -77,29 +77,36 @@ def import_(
       memsync import copy.jsonl --private
     """
     click.get_current_context().with_resource(collector_paused())
-    mapping = _parse_mapping(pairs)
-    found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
+    for pair in pairs:
+        if "=" not in pair:
+            raise UsageError(f"--map {pair}: give it as FIELD=KEY, for example content=text")
+    mapping = dict(pair.split("=", 1) for pair in pairs)
+    found: list[imports.Candidate] = []
+    for path in paths:
+        if path == "-":
+            found += sources.read_bytes(sys.stdin.buffer.read(), "stdin", how["source"], mapping)
+        else:
+            tree = project.layout.root
+            found += sources.read(Path(path), how["source"], mapping, tree=tree, project=how["named"])
     let_secrets_pass(project, wanted=how["allow_secret"])
     if scope is None and not how["dry_run"]:
         _ask_for_scopes(found)
     tracked = track(found, "importing", least=_BAR_FROM)
     report = project.import_(tracked, scope=scope, dry_run=how["dry_run"], restoring=how["restore"])
-    return Answer(report, render.import_report(report))
+    return Answer(report, _format_report(report))
 
 
-def _parse_mapping(pairs: tuple[str, ...]) -> dict[str, str]:
-    for pair in pairs:
-        if "=" not in pair:
-            raise UsageError(f"--map {pair}: give it as FIELD=KEY, for example content=text")
-    return dict(pair.split("=", 1) for pair in pairs)
-
-
-def _read_candidates(
-    project: Project, path: str, source: sources.Source | None, mapping: dict[str, str], named: str | None
-) -> Iterable[imports.Candidate]:
-    if path != "-":
-        return sources.read(Path(path), source, mapping, tree=project.layout.root, project=named)
-    return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
+def _format_report(report: imports.ImportReport) -> str:
+    """Return the counts, and why items were left out."""
+    verb = "would be " if report.dry_run else ""
+    names = ("created", "updated", "duplicate", "skipped")
+    counts = ", ".join(f"{report.count(name)} {name}" for name in names)
+    told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
+    beside = ", ".join(f"{number} {render.scope(name)}" for name, number in report.beside.items())
+    reasons = render.first(
+        f"  {one.status} {render.one_line(one.where)}: {render.one_line(one.reason)}" for one in told
+    )
+    return "\n".join([f"{verb}{counts}{f' ({beside})' if beside else ''}", *reasons])
 
 
 def _ask_for_scopes(found: Iterable[imports.Candidate]) -> None:
@@ -153,13 +160,13 @@ def export(
     every = project.memories(choose_filters(project, scope, **chosen))
     found = [entry for entry in every if entry.scope in scopes]
     beside = [entry for entry in found if entry.scope != "project"]
-    copy = writers.spell(found, format_ or writers.format_of(output))
+    format_ = format_ or writers.format_of(output)
+    copy = writers.spell(found, format_)
     left = _count_scopes(entry for entry in every if entry.scope not in scopes)
     hint = f"{left} left out; --all-scopes takes them along" if left else ""
     if output == "-":
         text = copy.encode("utf-8", "replace").decode()
-        is_json = (format_ or writers.format_of(output)) != "markdown"
-        click.echo(escape_json(text) if is_json else text, nl=False)
+        click.echo(text if format_ == "markdown" else escape_json(text), nl=False)
         if hint:
             click.echo(f"memsync: {hint}", err=True)
         return None
