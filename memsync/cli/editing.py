@@ -1,19 +1,24 @@
-"""`memsync update`, `forget` and `restore`: parse, one call, render."""
+"""`memsync update`, `forget`, `restore`, `anchor` and `tags`: parse, one call, render."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
-from memsync.cli.choosing import WHERE, choose, find_ref, find_refs, where_options
+from memsync.cli.app import Answer, LazyGroup, command
+from memsync.cli.choosing import WHERE, choose, choose_filters, find_ref, find_refs, where_options
 from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags, warn_of_type
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
-from memsync.errors import UsageError
+from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
+from memsync.memories.edits import add_anchors, pin_again
+from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.poison.guard import shown_label
 from memsync.records import FIELDS, Scope, shown_id
 
 
@@ -151,3 +156,120 @@ def restore(project: Project, /, words: tuple[str, ...], scope: Scope | None, at
         return Answer(found.as_dict(), render.brought_back(found, project.clock()), 1 if found.refused else 0)
     result = events.undo(project, find_ref(project, words, scope), scope, at)
     return Answer(result, render.remembered(result, project.clock()))
+
+
+@command(memory)
+@click.argument("ref", metavar="ID|WORDS")
+@click.argument("places", metavar="[ANCHOR]...", nargs=-1)
+@scope_option
+def anchor(project: Project, /, ref: str, places: tuple[str, ...], scope: Scope | None) -> Answer:
+    """Say what a memory is about: it is given before that is edited or run, and marked when it changes.
+
+    ANCHOR is PATH, PATH#SYMBOL, FOLDER/, a glob, or '$ COMMAND', beside those
+    that the memory has. Without one, its anchors are set to the files as they
+    are now: what was moved is followed, and what is gone is dropped.
+
+    \b
+    Examples:
+      memsync anchor mm-a1b src/client.py#MAX_RETRIES
+      memsync anchor mm-a1b migrations/ '$ git push'
+      memsync anchor mm-a1b
+    """
+    ref = find_ref(project, (ref,), scope)
+    result = pin_again(project, ref, scope) if not places else add_anchors(project, ref, places, scope)
+    lines = [f"{shown_id(result.id)} is anchored to {render.one_line(text)}" for text in result.memory.anchors]
+    return Answer(result, "\n".join(lines) or f"{shown_id(result.id)} is anchored to nothing")
+
+
+class _TagGroup(LazyGroup):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read *args*; without a command they list."""
+        is_bare = not args or (args[0].startswith("-") and args[0] not in ("-h", "--help"))
+        return super().parse_args(ctx, ["list", *args] if is_bare else args)
+
+
+@memory.group(cls=_TagGroup)
+def tags() -> None:
+    """List the tags, or add, remove and rename them."""
+
+
+@command(tags)
+@filter_options
+def list_(project: Project, /, **chosen: Any) -> Answer:
+    """List the tags, and how many memories have each.
+
+    \b
+    Examples:
+      memsync tags
+      memsync tags --type pattern
+    """
+    found = Counter(tag for entry in project.entries(choose_filters(project, **chosen)) for tag in entry.memory.tags)
+    in_order = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    rows = [f"{number:6} {shown_label(tag)}" for tag, number in in_order]
+    return Answer({"tags": dict(found.most_common())}, "\n".join(rows) or "no tags yet")
+
+
+def _change(project: Project, found: Sequence[Entry], removed: str | None, added: str | None) -> Answer:
+    """Take one tag from *found* and give them another."""
+    done = []
+    for entry in found:
+        kept = [tag for tag in entry.memory.tags if removed is None or tag.lower() != removed.lower()]
+        if (new := list(dict.fromkeys([*kept, *([added] if added else [])]))) != list(entry.memory.tags):
+            done.append(project.update(entry.id, scope=entry.scope, tags=new))
+    lines = [render.entry_line(one.entry, project.clock(), "changed ") for one in done]
+    return Answer({"changed": done}, "\n".join(lines) or "nothing to change")
+
+
+@command(tags)
+@click.argument("tag", metavar="TAG")
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
+@filter_options
+@yes_option
+def add(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:
+    """Give TAG to the memories with these ids, or to all that the filters fit.
+
+    \b
+    Examples:
+      memsync tags add ci mm-a1b mm-c2d
+      memsync tags add billing --any-tag payments --since 1week
+    """
+    return _change(project, choose(project, refs, scope, filters, "tag", yes=yes), None, tag)
+
+
+@command(tags)
+@click.argument("tag", metavar="TAG")
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
+@filter_options
+@yes_option
+def rm(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:
+    """Take TAG from the memories with these ids, or from all that have it.
+
+    \b
+    Examples:
+      memsync tags rm ci mm-a1b
+      memsync tags rm spike
+    """
+    if not refs:
+        filters["tags_all"] = (*filters["tags_all"], tag)
+        filters["archived"] = True
+    return _change(project, choose(project, refs, scope, filters, "untag", yes=yes), tag, None)
+
+
+@command(tags)
+@click.argument("old", metavar="TAG")
+@click.argument("new", metavar="NEW")
+def rename(project: Project, /, old: str, new: str) -> Answer:
+    """Call TAG by another name, on every memory that has it; where NEW is known too, both become one.
+
+    `memsync undo` takes it back, also where two became one.
+
+    \b
+    Example:
+      memsync tags rename k8s kubernetes
+    """
+    found = project.memories(Filters(tags_all=(old,), archived=True))
+    if not found:
+        known = {tag for entry in project.entries() for tag in entry.memory.tags}
+        advice = suggest(closest(old, known), Remedy("memory tags"), " lists them")
+        raise MemsyncError(f"no memory has the tag {old!r}; ", *advice)
+    return _change(project, found, old, new)

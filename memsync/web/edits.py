@@ -1,27 +1,26 @@
-"""What the forms about single memories do: one call each, after a look whether the memory is still what was on the screen."""
+"""What the forms about memories do: one call each, after a look whether each memory is still what was on the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError
+from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError, Remedy, UsageError
 from memsync.history import events
-from memsync.memories import sharing
+from memsync.janitor import deciding
+from memsync.memories import sharing, undoing
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.records import DEFAULT_TYPE, FIELDS, Memory, Scope, sent_id, shown_id
-from memsync.system.texts import one_line
+from memsync.records import DEFAULT_TYPE, FIELDS, SCOPES, Memory, Scope, clean_importance, clean_tags, sent_id, shown_id
+from memsync.system.texts import count, one_line
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo, fail
-from memsync.web.memories import LISTS, find_entry, record_page, values_of, version_of
+from memsync.web.memories import LISTS, Row, find_entry, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
-from memsync.web.undo import offer
 
 routes = Routes()
-
 _FIELDS: Final = ("content", "type", "importance", "tags", *LISTS, "private", "supersedes")
 _TOLD: Final = {
     "contradicts": "contradicts",
@@ -72,12 +71,9 @@ def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
         was=entry.memory,
         **_read_lists(changed),
     )
-    options = [*pages.option("content", content), *pages.option("type", kind), *pages.option("importance", importance)]
-    options += [*pages.option("tags", tags), *_spell_lists(changed)]
-    words = ("memory", "update", *options, *pages.content(entry.id))
-    return tell(
-        f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [pages.command(*words)], undo="restore"
-    )
+    fields = {"content": content, "type": kind, "importance": importance, "tags": tags, **_name_lists(changed)}
+    command = pages.command("memory", "update", text=entry.id, **fields)
+    return tell(f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [command], undo="restore")
 
 
 def _read_lists(said: Mapping[str, str]) -> dict[str, Any]:
@@ -85,12 +81,9 @@ def _read_lists(said: Mapping[str, str]) -> dict[str, Any]:
     return {name: said[name].split("\n") for name in LISTS if name in said}
 
 
-def _spell_lists(said: Mapping[str, str]) -> list[str]:
-    """Return the options that give the lists of the form; one that is empty takes out all that was there."""
-    lists = [field for field in FIELDS if field.name in LISTS and field.name in said]
-    return [
-        word for one in lists for line in said[one.name].strip().split("\n") for word in pages.option(one.one, line)
-    ]
+def _name_lists(said: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the lists of the form by their options; one that is empty takes out all that was there."""
+    return {one.one: said[one.name].strip().split("\n") for one in FIELDS if one.name in LISTS and one.name in said}
 
 
 def read_importance(text: str) -> float:
@@ -114,13 +107,8 @@ def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "")
         if other.relation in _TOLD
     ]
     also += [f"compared by words only, because {result.degraded}"] if result.degraded else []
-    return Done(
-        said,
-        pages.link_to(entry),
-        commands,
-        make_undo(undo, entry) if undo and result.status != "exists" else None,
-        also,
-    )
+    back = make_undo(undo, entry) if undo and result.status != "exists" else None
+    return Done(said, pages.link_to(entry), commands, back, also)
 
 
 def make_undo(path: str, entry: Entry) -> Undo:
@@ -170,11 +158,10 @@ def _write_new(project: Project, said: dict[str, str]) -> Done:
         supersedes=old,
         **_read_lists(said),
     )
-    options = [*pages.option("type", said["type"]), *pages.option("importance", importance or None)]
-    options += [*pages.option("tags", said["tags"].strip() or None), *(["--private"] if scope else [])]
-    options += _spell_lists({name: said[name] for name in LISTS if said[name].strip()})
-    options += [word for id_ in old for word in ("--supersedes", id_)]
-    command = pages.command("memory", "remember", *options, *pages.content(said["content"]))
+    fields = {"type": said["type"], "importance": importance or None, "tags": said["tags"].strip() or None}
+    lists = _name_lists({name: said[name] for name in LISTS if said[name].strip()})
+    options = {**fields, "private": bool(scope), **lists, "supersedes": old}
+    command = pages.command("memory", "remember", text=said["content"], **options)
     why = f" ({result.reason})" if result.reason else ""
     done = tell(f"{result.status}{why}: {shown_id(result.entry.id)}", result, [command])
     return done if result.status == "exists" else done._replace(undo=offer(project))
@@ -186,7 +173,7 @@ def supersede(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     old = given.get("other")
     result = project.update(entry.id, scope=entry.scope, supersedes=[old], was=entry.memory)
-    command = pages.command("memory", "update", "--supersedes", old, text=entry.id)
+    command = pages.command("memory", "update", text=entry.id, supersedes=old)
     done = tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
     return done._replace(undo=offer(project))
 
@@ -208,17 +195,12 @@ def restore(project: Project, given: Given) -> Done:
     if given.get("was"):
         find_unchanged(project, given)
     else:
-        _refuse_there(project, ref, where)
+        project.stores.refresh()
+        if any(store.get_sent(ref) for one, store in project.stores.items() if where in (None, one)):
+            raise Changed(shown_id(ref))  # somebody else has brought it back, and perhaps changed it since
     result = events.undo(project, ref, where)
     command = pages.command("memory", "restore", text=ref)
     return tell(f"{shown_id(result.entry.id)}: {result.reason}", result, [command])
-
-
-def _refuse_there(project: Project, ref: str, scope: Scope | None) -> None:
-    """Refuse to bring back what is there: somebody else has brought it back, and perhaps changed it since."""
-    project.stores.refresh()
-    if any(store.get_sent(ref) for where, store in project.stores.items() if scope in (None, where)):
-        raise Changed(shown_id(ref))
 
 
 @routes.writes("/memory/share")
@@ -235,9 +217,8 @@ def unshare(project: Project, given: Given) -> Done:
     (moved,) = sharing.unshare(project, [find_unchanged(project, given).id])
     kept = ["git keeps what was committed of it; commit the removal"] if sharing.is_committed(project, moved.id) else []
     command = pages.command("memory", "unshare", text=moved.id)
-    return Done(
-        f"{shown_id(moved.id)} is private now", pages.link_to(moved), [command], make_undo("share", moved), kept
-    )
+    said = f"{shown_id(moved.id)} is private now"
+    return Done(said, pages.link_to(moved), [command], make_undo("share", moved), kept)
 
 
 @routes.writes("/memory/approve")
@@ -256,3 +237,153 @@ def revoke(project: Project, given: Given) -> Done:
     project.screening.revoke(entry)
     command = pages.command("memory", "approve", "--revoke", text=entry.id)
     return Done(f"{shown_id(entry.id)} waits again", pages.link_to(entry), [command])
+
+
+def offer(project: Project) -> Undo:
+    """Return the form that takes back what is being written: the command after that which is the last one now."""
+    return Undo("/undo", {"after": _name_last(project, 0)})
+
+
+def _name_last(project: Project, number: int) -> str:
+    return next((one.at for one in undoing.list_commands(project)[number:]), "")
+
+
+@routes.writes("/undo")
+def take_back(project: Project, given: Given) -> Done:
+    """Undo the last command, if it is the one that the form was made for."""
+    if not undoing.list_commands(project) or _name_last(project, 1) != given.get("after"):
+        why = "something else was written since, so nothing was taken back; "
+        raise MemsyncError(why, Remedy("undo", "--list"), " shows what")
+    done = deciding.undo_command(project)
+    changed = len(done.brought) + len(done.removed)
+    return Done(f"took it back: {count(changed, 'memory')} as before", "/", [pages.command("undo")])
+
+
+class Action(NamedTuple):
+    """A change of many: what it would make of one memory ("": nothing), and doing it; `takes` names the value that it needs."""
+
+    name: str
+    plan: Callable[[Entry, str], str]
+    do: Callable[[Project, Entry, str], object]
+    spell: Callable[[Entry, str], str]
+    takes: str = ""
+
+
+def _with_tag(entry: Entry, tag: str) -> list[str]:
+    return list(dict.fromkeys((*entry.memory.tags, *clean_tags(tag.split(",")))))
+
+
+def _without_tag(entry: Entry, tag: str) -> list[str]:
+    gone = {one.lower() for one in clean_tags(tag.split(","))}
+    return [one for one in entry.memory.tags if one.lower() not in gone]
+
+
+def _retag(
+    tags: Callable[[Entry, str], list[str]],
+) -> tuple[Callable[[Entry, str], str], Callable[[Project, Entry, str], object], Callable[[Entry, str], str]]:
+    def plan(entry: Entry, value: str) -> str:
+        new = tags(entry, value)
+        return f"tags: {', '.join(new) or 'none'}" if new != list(entry.memory.tags) else ""
+
+    def do(project: Project, entry: Entry, value: str) -> object:
+        return project.update(entry.id, tags=tags(entry, value), scope=entry.scope, was=entry.memory)
+
+    def spell(entry: Entry, value: str) -> str:
+        return pages.command("memory", "update", text=entry.id, tags=",".join(tags(entry, value)))
+
+    return plan, do, spell
+
+
+def _plan_importance(entry: Entry, value: str) -> str:
+    new = clean_importance(read_importance(value))
+    return f"importance {entry.memory.importance:g} → {new:g}" if new != entry.memory.importance else ""
+
+
+ACTIONS: Final[Mapping[str, Action]] = {
+    "tag": Action("Add tags", *_retag(_with_tag), "tags"),
+    "untag": Action("Remove tags", *_retag(_without_tag), "tags"),
+    "importance": Action(
+        "Set importance",
+        _plan_importance,
+        lambda project, entry, value: project.update(
+            entry.id, importance=read_importance(value), scope=entry.scope, was=entry.memory
+        ),
+        lambda entry, value: pages.command("memory", "update", text=entry.id, importance=value),
+        "number",
+    ),
+    "share": Action(
+        "Share",
+        lambda entry, _: "into the project, where it can be committed" if entry.scope != "project" else "",
+        lambda project, entry, _: sharing.bring(project, [entry]),
+        lambda entry, _: pages.command("memory", "share", text=entry.id),
+    ),
+    "unshare": Action(
+        "Make private",
+        lambda entry, _: "out of the work tree" if entry.scope != "stealth" else "",
+        lambda project, entry, _: sharing.move(project, [entry], "stealth"),
+        lambda entry, _: pages.command("memory", "unshare", text=entry.id),
+    ),
+    "forget": Action(
+        "Forget",
+        lambda *_: "removed; `memsync memory restore` brings it back",
+        lambda project, entry, _: project.forget(entry.id, entry.scope, was=entry.memory),
+        lambda entry, _: pages.command("memory", "forget", text=entry.id),
+    ),
+}
+
+
+@routes.writes("/bulk")
+def preview(project: Project, given: Given) -> Page:
+    """Return what the chosen change would do to each chosen memory; nothing is written."""
+    action, value = _read_action(given)
+    chosen = _read_picks(project, given)
+    steps = [(Row(one), what, action.spell(one, value)) for one in chosen if (what := action.plan(one, value))]
+    same = len(chosen) - len(steps)
+    return Page("bulk.html", {"action": action, "do": given.get("do"), "value": value, "steps": steps, "same": same})
+
+
+@routes.writes("/bulk/do")
+def apply(project: Project, given: Given) -> Done:
+    """Do what was previewed. What cannot be done is told, and the rest is done."""
+    action, value = _read_action(given)
+    chosen = [entry for entry in _read_picks(project, given) if action.plan(entry, value)]
+    refused = []
+    for entry in chosen:
+        try:
+            action.do(project, entry, value)
+        except MemsyncError as error:
+            refused.append(f"{shown_id(entry.id)}: {error}")
+    commands = [action.spell(entry, value) for entry in chosen]
+    said = f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done"
+    is_any = len(refused) < len(chosen)
+    return Done(said, "/", commands, offer(project) if is_any else None, also=refused)
+
+
+def _read_action(given: Given) -> tuple[Action, str]:
+    action, value = ACTIONS.get(given.get("do")), given.get("value")
+    if action is None:
+        raise UsageError("choose what to do with the chosen memories")
+    if action.takes and not value:
+        raise UsageError(f"{action.name}: give the {action.takes}")
+    return action, value
+
+
+def _read_picks(project: Project, given: Given) -> list[Entry]:
+    """Return the chosen memories.
+
+    Raises:
+        Changed, MemoryNotFound: one is no longer what was on the screen.
+    """
+    project.stores.refresh()
+    chosen = []
+    for pick in given.every("pick"):
+        scope, was, id_ = [*pick.split(" ", 2), "", ""][:3]
+        where = next((one for one in SCOPES if one == scope), None)
+        store = project.stores.get(where) if where else None
+        memory = store.get_sent(id_) if store else None
+        if where is None or memory is None or version_of(memory) != was:
+            raise Changed(shown_id(id_))
+        chosen.append(project.entry(where, memory))
+    if not chosen:
+        raise UsageError("no memory is chosen; tick some in the list first")
+    return chosen

@@ -44,7 +44,7 @@ def _environment() -> Environment:
         "kind": shown_type,
         "id": shown_id,
         "sent": sent_id,
-        "argument": lambda text: one_line(shlex.join(content(text))),
+        "argument": lambda text: one_line(shlex.join(_protect(text))),
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": name_scope,
@@ -97,17 +97,16 @@ def render_markdown(text: str) -> Markup:
     return Markup(_markdown().render(printable(text)))  # noqa: S704 - the renderer escapes, as its preset with `html` off promises
 
 
-def command(*words: str, text: str | None = None, **options: str | bool | None) -> str:
+def command(*words: str, text: str | None = None, **options: str | bool | Sequence[str] | None) -> str:
     """Return a `memsync` command as a shell takes it: *words*, those *options* that are given, and the *text* that it is about."""
-    said = [word for name, value in options.items() for word in option(name, value)]
-    return shlex.join(["memsync", *words, *said, *(() if text is None else content(text))])
-
-
-def option(name: str, value: str | bool | None) -> Sequence[str]:
-    """Return an option with its value, or alone where that is true; nothing where it was not given."""
-    if value is None or isinstance(value, bool):
-        return (f"--{name}",) if value else ()
-    return (f"--{name.replace('_', '-')}", value)
+    said = ["memsync", *words]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            said += [option] if value else []
+        else:
+            said += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (option, one)]
+    return shlex.join([*said, *(() if text is None else _protect(text))])
 
 
 def address(path: str, said: Mapping[str, str]) -> str:
@@ -120,6 +119,6 @@ def link_to(entry: Entry) -> str:
     return address("/memory", {"id": sent_id(entry.id), "scope": entry.scope})
 
 
-def content(text: str) -> Sequence[str]:
+def _protect(text: str) -> Sequence[str]:
     """Return the argument that a *text* is; one that begins with a dash would pass for an option, or for standard input."""
     return ("--", text) if text.startswith("-") else (text,)

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memsync.cli import terminal
-from memsync.cli.document import parse, spell
+from memsync.cli.edit import parse, spell
 from memsync.errors import UsageError
 from memsync.memories.results import Entry
 from memsync.records import Memory, clean_content

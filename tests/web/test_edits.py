@@ -12,7 +12,7 @@ from memsync.cli import app
 from memsync.errors import Changed
 from memsync.memories import undoing
 from memsync.memories.filters import Filters
-from memsync.web.bulk import ACTIONS
+from memsync.web.edits import ACTIONS
 
 
 @pytest.fixture
