@@ -18,6 +18,16 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope, clean_content, clean_importance, clean_tags, clean_type, names_of, shown_id
 
+# Each value has a line of its own: it may have any character.
+_LISTS: Final = tuple(name for name in names_of("list") if name != "tags")
+_NAMED: Final = f"{', '.join(_LISTS[:-1])} and {_LISTS[-1]}"
+_HELP: Final = f"""\
+# Change what you like, save and close; lines above the first memory that begin with # do not count.
+# A memory that you take out of this document stays as it is; a line that you take out of a memory empties that field.
+# {_NAMED}: one a line. To change nothing, close without saving.
+"""
+_HEAD: Final = re.compile(r"^([a-z]+):[ \t]*(.*)$")
+
 
 @command(memory)
 @click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
@@ -35,16 +45,6 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
     """
     let_secrets_pass(project, wanted=allow_secret)
     chosen = choose(project, refs, scope, filters, "edit", yes=True)
-    drafts = _ask(project, chosen)
-    done = [
-        project.update(draft.entry.id, scope=draft.entry.scope, was=draft.entry.memory, **draft.changes)
-        for draft in drafts
-    ]
-    lines = [render.remembered(result, project.clock()) for result in done]
-    return Answer({"changed": done}, "\n".join(lines) or "nothing was changed")
-
-
-def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
 
     def read(saved: str) -> list[Draft]:
         drafts = parse(saved, chosen)
@@ -53,19 +53,10 @@ def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
             project.vetting.vet(draft.entry.memory._replace(**draft.changes), draft.entry.scope)
         return drafts
 
-    return terminal.edit_until(spell(chosen), read) or []
-
-
-_LISTS: Final = tuple(
-    name for name in names_of("list") if name != "tags"
-)  # each value on a line of its own: they may have any character
-_NAMED: Final = f"{', '.join(_LISTS[:-1])} and {_LISTS[-1]}"
-_HELP: Final = f"""\
-# Change what you like, save and close; lines above the first memory that begin with # do not count.
-# A memory that you take out of this document stays as it is; a line that you take out of a memory empties that field.
-# {_NAMED}: one a line. To change nothing, close without saving.
-"""
-_HEAD: Final = re.compile(r"^([a-z]+):[ \t]*(.*)$")
+    drafts = terminal.edit_until(spell(chosen), read) or []
+    done = [project.update(one.id, scope=one.scope, was=one.memory, **changes) for one, changes in drafts]
+    lines = [render.remembered(result, project.clock()) for result in done]
+    return Answer({"changed": done}, "\n".join(lines) or "nothing was changed")
 
 
 class Draft(NamedTuple):
@@ -77,8 +68,14 @@ class Draft(NamedTuple):
 
 def spell(entries: Sequence[Entry]) -> str:
     """Return *entries* as a document: for each a line with its id, lines with its fields, an empty line and its text."""
-    marks = _mark(entries)
-    return _HELP + "".join(f"\n{mark}\n{_spell_fields(one)}\n{one.content}\n" for mark, one in marks.items())
+    text = _HELP
+    for mark, entry in _mark(entries).items():
+        memory = entry.memory
+        rows = [f"type: {memory.memory_type}", f"importance: {memory.importance:g}", f"tags: {', '.join(memory.tags)}"]
+        rows += [f"{name}: {value}" for name in _LISTS for value in getattr(memory, name)]
+        fields = "".join(f"{row.rstrip()}\n" for row in rows)
+        text += f"\n{mark}\n{fields}\n{entry.content}\n"
+    return text
 
 
 def _mark(entries: Sequence[Entry]) -> dict[str, Entry]:
@@ -89,13 +86,6 @@ def _mark(entries: Sequence[Entry]) -> dict[str, Entry]:
     return {f"{dashes} {shown_id(entry.id)}": entry for entry in entries}
 
 
-def _spell_fields(entry: Entry) -> str:
-    memory = entry.memory
-    rows = [f"type: {memory.memory_type}", f"importance: {memory.importance:g}", f"tags: {', '.join(memory.tags)}"]
-    rows += [f"{name}: {value}" for name in _LISTS for value in getattr(memory, name)]
-    return "".join(f"{row.rstrip()}\n" for row in rows)
-
-
 def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
     """Return what *text*, a document made of *entries*, wants to be different.
 
@@ -103,7 +93,6 @@ def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
         UsageError: a line cannot be read, or a value may not be stored; the message says which line.
     """
     known = _mark(entries)
-    drafts: list[Draft] = []
     sections: list[tuple[Entry, int, list[str]]] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):  # not at U+2028, which a text may have
         if (entry := known.pop(line.rstrip(), None)) is not None:
@@ -111,11 +100,9 @@ def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
         elif sections:
             sections[-1][2].append(line)
         elif line.strip() and not line.startswith("#"):
-            raise UsageError(
-                f"line {number}: {line[:40]!r} belongs to no memory; each begins with a line such as --- mm-a1b"
-            )
-    for entry, number, lines in sections:
-        drafts.append(Draft(entry, _compare(entry, lines, number)))
+            why = "belongs to no memory; each begins with a line such as --- mm-a1b"
+            raise UsageError(f"line {number}: {line[:40]!r} {why}")
+    drafts = [Draft(entry, _compare(entry, lines, number)) for entry, number, lines in sections]
     return [draft for draft in drafts if draft.changes]
 
 

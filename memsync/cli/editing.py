@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ from memsync.cli.choosing import WHERE, choose, choose_filters, find_ref, find_r
 from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags, warn_of_type
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
+from memsync.history import events, lost
 from memsync.memories.edits import add_anchors, pin_again
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -49,25 +50,25 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
     """
     let_secrets_pass(project, wanted=allow_secret)
     options["supersedes"] = find_replaced(project, options["supersedes"])
-    fields, tagging = _take_fields(options)
+    fields = _take_fields(options)
     warn_of_type(project, fields.get("memory_type"))
     scope = options["scope"]
     named = find_refs(project, refs, scope)
     if len(named) == 1:
         entry = project.show(named[0], scope)
-        result = project.update(entry.id, scope=scope, **_retag(entry, fields, tagging))
+        result = project.update(entry.id, scope=scope, **_retag(entry, fields, options))
         return Answer(result, render.remembered(result, project.clock()))
     if fields.get("content") is not None:
         raise UsageError("--content is for one memory; `memsync edit ID ID` changes the texts of several")
     where = {name: options[f"where_{name}"] for name in WHERE}
     chosen = choose(project, named, scope, where, "change", yes=options["yes"])
-    done = [project.update(one.id, scope=one.scope, **_retag(one, fields, tagging)) for one in chosen]
+    done = [project.update(one.id, scope=one.scope, **_retag(one, fields, options)) for one in chosen]
     lines = [render.remembered(result, project.clock()) for result in done]
     return Answer({"changed": done}, "\n".join(lines))
 
 
-def _take_fields(options: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[str, ...], list[str], list[str]]]:
-    """Return the fields that *options* give, and the new tags, those beside the old ones, and those that go."""
+def _take_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that *options* give, but for the tags."""
     if options["anchors"] and options["no_anchor"]:
         raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
     if signed := next((tag for tag in options["tags"] if tag.startswith(("+", "-"))), None):
@@ -76,18 +77,15 @@ def _take_fields(options: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[s
     fields = {field.name: options[field.name] or None for field in FIELDS if field.kind == "list"}
     fields |= {name: options[name] for name in ("memory_type", "importance", "supersedes")}
     fields["content"] = None if options["content"] is None else read_text(options["content"])
-    fields |= {"anchors": ()} if options["no_anchor"] else {}
-    return fields, (options["tags"], split_tags(options["tags_added"]), split_tags(options["tags_removed"]))
+    return {**fields, "anchors": ()} if options["no_anchor"] else fields
 
 
-def _retag(
-    entry: Entry, fields: dict[str, Any], tagging: tuple[tuple[str, ...], list[str], list[str]]
-) -> dict[str, Any]:
-    """Return *fields* with the tags that *entry* gets."""
-    new, added, removed = tagging
-    if not any(tagging):
+def _retag(entry: Entry, fields: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *fields* with the tags that *entry* gets by the *options*."""
+    new, added, removed = (split_tags(options[name]) for name in ("tags", "tags_added", "tags_removed"))
+    if not (new or added or removed):
         return fields
-    kept = split_tags(new) if new else list(entry.memory.tags)
+    kept = new or list(entry.memory.tags)
     gone = {tag.strip().lower() for tag in removed}
     return {**fields, "tags": [tag for tag in (*kept, *added) if tag.lower() not in gone]}
 
@@ -112,12 +110,9 @@ def forget(
       memsync rm --tag spike --no-tag keep
       memsync rm --purge mm-a1b2c3
     """
-    if purge and refs:
-        ids = [project.purge(ref, scope) for ref in refs]
-    else:
-        chosen = choose(project, refs, scope, filters, "forget", yes=yes)
-        ids = [project.purge(entry.id, entry.scope) for entry in chosen] if purge else []
+    chosen = [] if purge and refs else choose(project, refs, scope, filters, "forget", yes=yes)
     if purge:
+        ids = [project.purge(ref, scope) for ref in refs] or [project.purge(one.id, one.scope) for one in chosen]
         return Answer({"purged": ids}, "\n".join(f"purged {shown_id(id_)}" for id_ in ids))
     gone = [project.forget(entry.id, entry.scope) for entry in chosen]
     lines = [render.entry_line(entry, project.clock(), "forgot ") for entry in gone]
@@ -146,14 +141,17 @@ def restore(project: Project, /, words: tuple[str, ...], scope: Scope | None, at
       memsync restore mm-a1b2c3 --at main~3
       memsync restore
     """
-    from memsync.history import events, lost
-
     if not words:
         if at is not None:
             raise UsageError("--at needs the ID of a memory")
-        gone = [one for one in lost.find_lost(project) if scope in (None, one.scope)]
-        found = lost.bring_back(project, gone)
-        return Answer(found.as_dict(), render.brought_back(found, project.clock()), 1 if found.refused else 0)
+        found = lost.bring_back(project, [one for one in lost.find_lost(project) if scope in (None, one.scope)])
+        restored = f"{click.style('restored', fg='green')}: "
+        lines = [render.entry_line(one.entry, project.clock(), restored) for one in found.restored]
+        for one, why in found.refused:
+            left = click.style("left alone", fg="yellow")
+            lines.append(f"{left}: {shown_id(one.memory.id)}: {render.one_line(why)}")
+        text = "\n".join(lines) or "nothing that was written here is missing"
+        return Answer(found.as_dict(), text, 1 if found.refused else 0)
     result = events.undo(project, find_ref(project, words, scope), scope, at)
     return Answer(result, render.remembered(result, project.clock()))
 

@@ -21,7 +21,6 @@ from memsync.system import texts
 
 if TYPE_CHECKING:
     from memsync.git.history import Commit
-    from memsync.history.lost import Found
 
 scope = name_scope
 printable = texts.printable
@@ -161,14 +160,6 @@ def remembered(result: Remembered, now: datetime) -> str:
     if result.degraded:
         lines.append(f"{click.style('degraded', fg='yellow')}: compared by words only, because {result.degraded}")
     return "\n".join(lines)
-
-
-def brought_back(found: Found, now: datetime) -> str:
-    """Return what was lost and is back, and what is not, a line each."""
-    lines = [entry_line(result.entry, now, f"{click.style('restored', fg='green')}: ") for result in found.restored]
-    for one, why in found.refused:
-        lines.append(f"{click.style('left alone', fg='yellow')}: {shown_id(one.memory.id)}: {one_line(why)}")
-    return "\n".join(lines) or "nothing that was written here is missing"
 
 
 def first(blocks: Iterable[str]) -> list[str]:

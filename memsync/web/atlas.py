@@ -64,7 +64,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     folder = given.get("in").strip("/")
     names = folder.split("/") if folder else []
     above = [("all", ""), *((name, "/".join(names[: number + 1])) for number, name in enumerate(names))]
-    makers = [(memory, make) for memory, make in shelf.memories(project) if not memory.archived_at]
+    makers = [(memory, make) for memory, make in shelf.look(project).pairs() if not memory.archived_at]
     live = [memory for memory, _ in makers]
     places = list_places(live, folder)
     if root := project.layout.root:

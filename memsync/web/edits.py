@@ -133,7 +133,7 @@ def _unpin(memory: Memory) -> Memory:
 
 def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: Exception | str = "") -> Page:
     values = {**said, "type": said["type"] or DEFAULT_TYPE}
-    return Page("new.html", {"values": values, "types": shelf.choices(project).types, "lists": LISTS}, error)
+    return Page("new.html", {"values": values, "types": shelf.look(project).choices.types, "lists": LISTS}, error)
 
 
 @routes.writes("/memory/new", Shelf)

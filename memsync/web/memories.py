@@ -112,13 +112,13 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "found": found,
             "asked": asked,
             "is_narrow": bool(said.keys() & {"q", *_NARROWING}),
-            "choices": shelf.choices(project),
+            "choices": shelf.look(project).choices,
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
             "sorts": {name: text for name, (text, _) in SORTS.items()},
             "next": pages.address("/", {**said, "offset": str(offset + limit)}) if found.more else "",
             "command": _spell_list(said),
-            "problems": shelf.problems(project),
+            "problems": shelf.look(project).problems,
             "has_hub": has_hub(),
             "beside": pages.address("/hub", said) if given.get("hub") and query else "",
         },
@@ -171,17 +171,15 @@ def _explain(hit: Hit) -> str:
 
 
 def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:
-    entries, end, order = shelf.entries(project), offset + limit, given.get("sort")
+    look, end, order = shelf.look(project), offset + limit, given.get("sort")
+    allowed = filter(filters.allow, look.entries())
     if not any(given.get(name) for name in _NARROWING) and order in ("", "importance"):
         # In their order already, so that most are never looked at.
-        first, total = (
-            list(islice(filter(filters.allow, entries), end)),
-            shelf.count(project, archived=filters.archived),
-        )
+        first, total = list(islice(allowed, end)), len(look.memories) if filters.archived else look.live
     else:
         passed = count()
-        allowed = (entry for entry, _ in zip(filter(filters.allow, entries), passed, strict=False))
-        first = heapq.nsmallest(end, allowed, key=SORTS.get(order, SORTS["importance"])[1])
+        counted = (entry for entry, _ in zip(allowed, passed, strict=False))
+        first = heapq.nsmallest(end, counted, key=SORTS.get(order, SORTS["importance"])[1])
         total = next(passed)
     rows = [Row(project.mark(entry)) for entry in first[offset:]]
     return Found(rows, total, total > end)
@@ -238,7 +236,7 @@ def record_page(
             "row": Row(entry),
             "version": version_of(memory),
             "values": said or values_of(memory),
-            "types": shelf.choices(project).types,
+            "types": shelf.look(project).choices.types,
             "lists": LISTS,
             "anchored": _read_anchors(project, entry),
             "relatives": list(_find_relatives(shelf, project, entry)),
@@ -278,7 +276,7 @@ def _find_relatives(shelf: Shelf, project: Project, entry: Entry) -> Iterator[tu
     """Yield the memories that *entry* names, and those that name it, each after how they are linked."""
     one = entry.memory
     named, linked = set(_ID.findall(one.content)), {link.target: link.relation for link in links_of(one)}
-    for two, make in shelf.memories(project):
+    for two, make in shelf.look(project).pairs():
         if two.id == one.id:
             continue
         if two.id in one.supersedes:

@@ -33,11 +33,11 @@ class Choices(NamedTuple):
     authors: Sequence[str] = ()
 
 
-class _Look(NamedTuple):
+class Look(NamedTuple):
     """What a look found: it holds until `until`, or until what was `seen` is different.
 
     `memories` stand in the order of `scopes`, each with where its last one ends; `worth` is what they are worth now, and `order` their
-    places, the most important first; `live` are not archived.
+    places, the most important first; `live` are not archived; `problems` has a line for each store in which some could not be read.
     """
 
     seen: list[tuple[object, object]]
@@ -49,8 +49,17 @@ class _Look(NamedTuple):
     live: int
     choices: Choices
     problems: Sequence[str]
+    repo: str
 
-    def entry(self, place: int, repo: str) -> Entry:
+    def entries(self) -> Iterator[Entry]:
+        """Yield every memory, archived ones too, the most important first; not marked yet."""
+        return map(self.entry, self.order)
+
+    def pairs(self) -> Iterator[tuple[Memory, Callable[[], Entry]]]:
+        """Yield what `entries` does as bare memories, in any order, each with what makes its entry."""
+        return ((memory, partial(self.entry, place)) for place, memory in enumerate(self.memories))
+
+    def entry(self, place: int) -> Entry:
         """Return the memory at *place* as an entry, not marked yet."""
         memory = self.memories[place]
         scope, _, usage = next(one for one in self.scopes if place < one[1])
@@ -59,7 +68,7 @@ class _Look(NamedTuple):
             scope=scope,
             effective_importance=self.worth[place],
             access_count=usage.get(memory.id, _NEVER).access_count,
-            repo=repo,
+            repo=self.repo,
         )
 
 
@@ -67,33 +76,10 @@ class Shelf:
     """Keeps what the last look found, for as long as the project is there. The caller lets in one thread at a time."""
 
     def __init__(self) -> None:
-        self._looks: WeakKeyDictionary[Project, _Look] = WeakKeyDictionary()
+        self._looks: WeakKeyDictionary[Project, Look] = WeakKeyDictionary()
 
-    def entries(self, project: Project) -> Iterator[Entry]:
-        """Yield every memory of *project*, archived ones too, the most important first; not marked yet."""
-        look = self._look(project)
-        return (look.entry(place, project.repo) for place in look.order)
-
-    def memories(self, project: Project) -> Iterator[tuple[Memory, Callable[[], Entry]]]:
-        """Yield what `entries` does as bare memories, in any order, each with what makes its entry."""
-        look = self._look(project)
-        for place, memory in enumerate(look.memories):
-            yield memory, partial(look.entry, place, project.repo)
-
-    def count(self, project: Project, *, archived: bool) -> int:
-        """Return how many memories *project* has, with the *archived* ones or without."""
-        look = self._look(project)
-        return len(look.memories) if archived else look.live
-
-    def choices(self, project: Project) -> Choices:
-        """Return what the memories of *project* can be filtered by."""
-        return self._look(project).choices
-
-    def problems(self, project: Project) -> Sequence[str]:
-        """Return, in one line a store, which lines of its file could not be read."""
-        return self._look(project).problems
-
-    def _look(self, project: Project) -> _Look:
+    def look(self, project: Project) -> Look:
+        """Return what the memories of *project* are, what they can be filtered by, and which lines could not be read."""
         project.stores.refresh()
         now = project.clock()
         seen: list[tuple[object, object]] = [
@@ -108,7 +94,7 @@ class Shelf:
         return found
 
 
-def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) -> _Look:
+def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) -> Look:
     memories: list[Memory] = []
     worth = array("d")
     scopes = []
@@ -121,7 +107,7 @@ def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) 
         scopes.append((scope, len(memories), usage))
     order = sorted(range(len(memories)), key=lambda place: memories[place].id)
     order.sort(key=lambda place: -worth[place])  # one after the other: a pair for each memory takes more
-    return _Look(
+    return Look(
         seen,
         now + _FRESH,
         scopes,
@@ -131,6 +117,7 @@ def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) 
         sum(memory.archived_at is None for memory in memories),
         _find_choices(memories),
         list(filter(None, map(tell_problem, project.stores.values()))),
+        project.repo,
     )
 
 

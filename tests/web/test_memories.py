@@ -233,7 +233,7 @@ def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, 
 def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, line):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
     shelf, project = Shelf(), Memsync.open(repo.root)
-    assert shelf.choices(project) is shelf.choices(project)
+    assert shelf.look(project).choices is shelf.look(project).choices
     seen = weakref.ref(project)
     del project
     gc.collect()
@@ -245,8 +245,8 @@ def test_no_memory_is_looked_at_again_because_another_process_screens_them(repo,
     shelf = Shelf()
     with Memsync.open(repo.root) as project, Memsync.open(repo.root) as other:
         other.state("project").record_use([("mm-aaaaaa", project.clock())])
-        before = shelf.choices(project)
+        before = shelf.look(project).choices
         other.state("project").record_screened("rules", {b"0" * 16: ""})
-        assert shelf.choices(project) is before
+        assert shelf.look(project).choices is before
         other.state("project").record_use([("mm-aaaaaa", project.clock())])
-        assert shelf.choices(project) is not before
+        assert shelf.look(project).choices is not before
