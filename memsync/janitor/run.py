@@ -20,6 +20,7 @@ Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
 _LISTS: Final = names_of("list", "ids")
+_OWN: Final[tuple[Scope, ...]] = ("stealth", "global")  # whose records may name those of the project
 
 
 class Outcome(NamedTuple):
@@ -74,11 +75,23 @@ def apply(
     for scope, chunk in track(chunks, "tidying"):
         edits = [step for step in chunk if isinstance(step, Merge | Archive | Enrich)]
         try:
-            outcomes += _Writing(project, scope, run, judged).apply(edits) if edits else []
+            outcomes += _write_edits(project, scope, run, judged, edits) if edits else []
         except MemsyncError as error:
             outcomes += [Outcome(step, "failed", str(error)) for step in edits]
         outcomes += [_apply_review(project, run, step) for step in chunk if isinstance(step, Confirm | Reverse)]
     return Report(run=run if run in runs.names(project) else None, outcomes=outcomes)
+
+
+def _write_edits(
+    project: Project, scope: Scope, run: str, judged: ReviewStatus, edits: Sequence[Merge | Archive | Enrich]
+) -> list[Outcome]:
+    """Do *edits*, and let what names a record that was merged follow it, in each store of the user's own too."""
+    writing = _Writing(project, scope, run, judged)
+    outcomes = writing.apply(edits)
+    for other in _OWN:
+        if other != scope and other in project.stores:
+            _Writing(project, other, run, judged).follow(writing.moved)
+    return outcomes
 
 
 def _split(project: Project, step: Step) -> list[Step]:
@@ -106,7 +119,7 @@ class _Writing:
         self._pending: dict[str, Memory] = {}
         self._edits: dict[str, dict[str, Any]] = {}
         self._dropped: list[str] = []
-        self._moved: dict[str, tuple[str, Merge]] = {}  # what stands for what was merged away, and by which step
+        self.moved: dict[str, tuple[str, Merge]] = {}  # what stands for what was merged away, and by which step
         self._backup: list[dict[str, Any]] = []
         self._log: list[Dedup] = []
 
@@ -127,6 +140,14 @@ class _Writing:
             runs.append(self._project, self._scope, self._run, [{"logged": numbers}])
         return outcomes
 
+    def follow(self, moved: Mapping[str, tuple[str, Merge]]) -> None:
+        """Let what names a record that another store has *moved* name what stands for it by now."""
+        self.moved = {id_: to for id_, to in moved.items() if self._store.get(id_) is None}
+        kept = {id_: to for id_, (to, _) in self.moved.items()}
+        if any(links.follow(memory, kept) for memory in self._store.memories().values()):
+            with self._store.writing():
+                self._write()
+
     def _do(self, step: Merge | Archive | Enrich) -> None:
         if isinstance(step, Merge):
             self._merge(step)
@@ -137,7 +158,7 @@ class _Writing:
 
     def _write(self) -> None:
         """Write the backup, then what is kept, then what is taken out: whatever stops it, every text is somewhere."""
-        if self._moved:
+        if self.moved:
             self._follow_links()
         if not self._backup:
             return
@@ -149,12 +170,12 @@ class _Writing:
     def _follow_links(self) -> None:
         """Let what links to a record that was merged away link to what stands for it. Not an edit of what it says."""
         moved: dict[str, str] = {}
-        for id_, (kept, _) in reversed(self._moved.items()):  # what was kept may be merged away itself, later
+        for id_, (kept, _) in reversed(self.moved.items()):  # what was kept may be merged away itself, later
             moved[id_] = moved.get(kept, kept)
         for id_, memory in self._store.memories().items():
             now = self._pending.get(id_, memory)
             if id_ not in self._dropped and (changes := links.follow(now, moved)):
-                _, step = next(iter(self._moved.values()))
+                _, step = next(iter(self.moved.values()))
                 self._note(step, {id_: (now, changes)}, None)
 
     def _seen(self, id_: str, saw: Mapping[str, str]) -> Memory:
@@ -185,7 +206,7 @@ class _Writing:
             if changes or (is_written and not elsewhere):
                 changes["updated_at"] = format_time(tick(self._now, keep.written_at))
             edits = {} if elsewhere else {step.keep: (keep, changes)}
-            self._moved[drop.id] = step.keep, step
+            self.moved[drop.id] = step.keep, step
             if is_written:
                 changes["supersedes"] = [*changes.get("supersedes", keep.supersedes), drop.id]
                 aside = format_time(tick(self._now, drop.written_at))

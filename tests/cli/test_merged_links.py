@@ -46,6 +46,19 @@ def test_the_reason_is_given_beside_a_memory_before_a_merge_after_it_and_when_it
     assert "(the reason for mm-pinpin)" in ask(repo, "s3")
 
 
+@pytest.mark.parametrize("store", ["--private", "--global"])
+def test_what_only_the_user_has_names_what_a_merge_kept_until_that_is_undone(store: str, repo: GitRepo):
+    write(repo, {"id": "mm-reasn1", "content": f"{REASON}."}, {"id": "mm-reasn2", "content": REASON})
+    text = "The gunicorn worker is pinned to version 21"
+    assert memsync("remember", store, f"{text}, [[because:mm-reasn2]]", cwd=repo.root).code == 0
+    assert "1 merged" in memsync("janitor", "run", cwd=repo.root).out
+    assert f"{text}, [[because:mm-reasn1]]" in memsync("list", cwd=repo.root).out
+    assert "(the reason for mm-" in ask(repo, "s1")
+    assert "dangling" not in memsync("doctor", cwd=repo.root).out
+    assert memsync("janitor", "undo", cwd=repo.root).code == 0
+    assert f"{text}, [[because:mm-reasn2]]" in memsync("list", cwd=repo.root).out
+
+
 def test_a_text_that_lost_in_a_merge_of_git_names_what_stands_for_the_winner(repo: GitRepo):
     lost = {"id": "mm-lostin", "content": "Releases are cut on Mondays", "conflict_of": "mm-reasn2"}
     write(repo, {"id": "mm-reasn1", "content": f"{REASON}."}, {"id": "mm-reasn2", "content": REASON}, lost)
