@@ -117,6 +117,8 @@ def diff(project: Project, /, span: str, markdown: bool) -> Answer:
       memsync diff main...HEAD --markdown
     """
     found = difference.difference(project, span)
+    if markdown:
+        found = difference.leave_out_private(project, found)
     return Answer(found, _format_markdown(found) if markdown else _format_difference(found))
 
 

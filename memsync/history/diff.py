@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,20 @@ class Difference:
             "memories": [event.as_change() for event in self.memories],
             "skills": [{"name": s.name, "kind": s.kind, "before": s.before, "after": s.after} for s in self.skills],
         }
+
+
+def leave_out_private(project: Project, found: Difference) -> Difference:
+    """Return *found* without what was made private since: commits keep it, and who is shown *found* need not read them."""
+    project.stores.refresh()
+    stores = [store for scope, store in project.stores.items() if scope != "project"]
+    skills = {entry.name for entry in project.skills.list() if entry.scope != "project"}
+    return replace(
+        found,
+        memories=tuple(
+            one for one in found.memories if one.kind != "removed" or not any(store.get(one.id) for store in stores)
+        ),
+        skills=tuple(one for one in found.skills if one.kind != "removed" or one.name not in skills),
+    )
 
 
 def _skills_folder(files: Files) -> str:

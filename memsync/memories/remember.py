@@ -47,6 +47,7 @@ from memsync.records import (
     Scope,
     check_size,
     check_words,
+    content_hash,
     names_of,
     new_id,
     shown_id,
@@ -116,6 +117,8 @@ def remember(
     )
     is_chosen, scope = scope is not None, scope or project.default_scope
     replaces = resolve_refs(project, given.get("supersedes") or ())
+    if not is_chosen and scope == "project" and (private := _find_private(project, memory.content)):
+        return private
     importance = None if given.get("importance") is None else memory.importance
     draft = Draft(_vet(project, memory, scope, replaces), scope, importance, replaces, is_chosen)
     ahead = _look_ahead(project, draft) if named.is_sought else None  # while git looks
@@ -126,6 +129,19 @@ def remember(
 
         project.verify = verifier(project)
     return store_draft(project, draft, ahead)
+
+
+def _find_private(project: Project, content: str) -> Remembered | None:
+    """Return that the very text is private here, if it is: who says it again, often an agent that was given it, does not make it public."""
+    store = project.stores.get("stealth")
+    if store is None:
+        return None
+    store.refresh()
+    same = store.by_hash(content_hash(content), text=content)
+    if same is None or same.archived_at:
+        return None
+    reason = f"it is private; `memsync share {same.id}` shows it to everybody"
+    return Remembered(status="exists", entry=record_entry(project, "stealth", same, "accessed"), reason=reason)
 
 
 def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entry]) -> Memory:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoStore, Remedy
 from memsync.git import history
-from memsync.history.diff import Difference
+from memsync.history.diff import Difference, leave_out_private
 from memsync.history.lines import files_of
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -77,24 +76,11 @@ def _compare(project: Project, against: str) -> tuple[Difference | None, str]:
     if project.layout.git is None and not against:
         return None, "not in git"
     try:
-        return _leave_out_private(project, branch.compare(project, branch.find_base(project, against))), ""
+        return leave_out_private(project, branch.compare(project, branch.find_base(project, against))), ""
     except MemsyncError as error:
         if against:
             raise
         return None, str(error)
-
-
-def _leave_out_private(project: Project, found: Difference) -> Difference:
-    """Return *found* without what was made private since: commits keep it, and a report would show it around."""
-    stores = [store for scope, store in project.stores.items() if scope != _SCOPE]
-    skills = {entry.name for entry in project.skills.list() if entry.scope != _SCOPE}
-    return replace(
-        found,
-        memories=tuple(
-            one for one in found.memories if one.kind != "removed" or not any(store.get(one.id) for store in stores)
-        ),
-        skills=tuple(one for one in found.skills if one.kind != "removed" or one.name not in skills),
-    )
 
 
 def _survey(project: Project, entries: list[Entry]) -> Mapping[str, int | str]:

@@ -184,3 +184,11 @@ def test_other_repositories_are_looked_in_by_the_users_own_setting_only(server, 
     assert ask() == []
     (home / ".gobby" / "config.yaml").write_text("memory:\n  all_repos: true\n")
     assert ask() == [("Payments", str(other))]
+
+
+def test_an_agent_that_says_again_what_is_private_does_not_make_it_public(server, repo):
+    private = server.call("remember", content="The merger is announced on Friday", private=True)["memory"]["id"]
+    told = server.call("remember", content="the merger is announced  on Friday")
+    assert (told["status"], told["memory"]["id"]) == ("exists", private)
+    assert f"memsync share {private}" in told["reason"]
+    assert not repo.memories.exists() or "merger" not in repo.memories.read_text()
