@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, pairwise
+from functools import cache
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 
-from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
+from memsync.dedup.lexicon import CASE_PARTICLES, NEGATING_ENDINGS, NEGATIONS, QUANTIFIERS, TEMPORAL
 from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_words, read, strip_evidence
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
 _ENOUGH: Final = 5  # words of content from which another order may mean the same
-_TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
 _FEW: Final = 8  # words that are sought in a text one by one sooner than all of its words are counted
 _LONG: Final = 400  # words from which two texts are compared in their order only
-_ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
 _TURNED: Final = _BE | {"by"}  # what is dropped of a passive
 _KIND: Final = attrgetter("kind")
+# What begins a phrase that may stand first or last.
+_FRONTS: Final = (
+    "in on at for with by from to into onto via per under over across between through against during within without until since after before"
+    " when whenever while if unless once because despite instead inside outside throughout every daily weekly"
+    " each sur chaque vers al cada auf jede jeden bei im am für mit nach vor seit ab unter über wenn falls weil während ohne bis zum zur"
+    " en dans pour avec sans pendant après avant depuis si quand chez à au para con sin durante después antes cuando desde hasta sobre"
+)
+_NEXT: Final = f"and or but und oder aber et ou mais y o pero {' '.join(TEMPORAL)}"  # begins another statement or step
+_BINDING: Final = QUANTIFIERS | NEGATIONS  # the phrase behind one of these cannot be moved away from it
 _HELPS: Final = _BE | {"has", "have", "had", "not", "get", "gets"}
 
 
 def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
     """Say how sure it is that the two texts are copies (0-1), and why; None if they are not."""
+    if is_reordered(one, other):
+        return REORDERED, "the same words, with phrases moved"
     if not one.content or not _may_be_same(one, other):
         return None
     if _list_past_verbs(one) != _list_past_verbs(other):  # what worked may work no more
@@ -64,19 +74,71 @@ def _has_kana(reading: Reading) -> bool:
 
 
 def is_reordered(one: Reading, other: Reading) -> bool:
-    """Tell whether the same words, differently put together, say the same: no role, direction or sequence changed."""
+    """Tell whether one says what the other says with phrases moved: "after the deploy", "in staging", "when the cache is cold".
+
+    What is said of whom stays in its order, and each phrase keeps the word it begins with; so no role, direction or step changed.
+    """
     a, b = one.content, other.content
-    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or not _has_same_words(one, other):
+    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or count_words(one) != count_words(other):
         return False
-    return (
-        _measure_neighbours(a, b) >= _TOGETHER
-        and _count_negations(one) == _count_negations(other)
-        and list_frame(one) != list_frame(other)
-        and not is_swapped(a, b)
-        and _list_directions(one) == _list_directions(other)
-        and _has_same_sequence(one, other)
-        and not _crosses(one, other)
-    )
+    if list_words(one) == list_words(other):
+        return False
+    here, there = _list_pieces(one, other), _list_pieces(other, one)
+    _turn_verb(here, there)
+    (said, around), (also_said, also_around) = _strip_phrases(here), _strip_phrases(there)
+    fronts, nexts = _list_forms(_FRONTS), _list_forms(_NEXT)
+    # Of two statements that do not go on a phrase may be said of one.
+    return bool(said) and said == also_said and around == also_around and all(p[0] in fronts | nexts for p in said[1:])
+
+
+def _strip_phrases(pieces: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Return *pieces* without the phrases at both ends, and these, sorted. One that goes on to another statement stays."""
+    fronts, nexts = _list_forms(_FRONTS), _list_forms(_NEXT)
+    places = [n for n, piece in enumerate(pieces) if piece[0] not in fronts or not nexts.isdisjoint(piece[1:])]
+    if not places:
+        return [], []
+    first, last = places[0], places[-1] + 1
+    return pieces[first:last], sorted(pieces[:first] + pieces[last:])
+
+
+def _turn_verb(here: list[tuple[str, ...]], there: list[tuple[str, ...]]) -> None:
+    """Put the verb that German has before its subject, behind a phrase that stands first, where the other text has it."""
+    for one, other in ((here, there), (there, here)):
+        at = next((n for n, piece in enumerate(one[:2]) if n and piece[0] not in _list_forms(_FRONTS)), 0)
+        verb, rest = one[at][:1], one[at][1:]
+        turned = ((*rest[:size], *verb, *rest[size:]) for size in (1, 2, 3))
+        one[at] = next((words for words in turned if at and words in other), one[at])
+
+
+def _list_pieces(reading: Reading, other: Reading) -> list[tuple[str, ...]]:
+    """Return the phrases of *reading* and what stands between them, in order.
+
+    Where a phrase that comes first ends, only a comma tells, or that *other* has it as well.
+    """
+    found, known = list[tuple[str, ...]](), {*_cut_phrases(other)}
+    for piece in _cut_phrases(reading):
+        ends = (n for n in range(len(piece) - 1, 1, -1) if piece[0] in _list_forms(_FRONTS) and piece[:n] in known)
+        end = len(piece) if piece in known else next(ends, len(piece))
+        found += [part for part in (piece[:end], piece[end:]) if part]
+    return found
+
+
+@cache
+def _list_forms(words: str) -> frozenset[str]:
+    return frozenset(list_words(read(words)))
+
+
+@kept
+def _cut_phrases(reading: Reading) -> tuple[tuple[str, ...], ...]:
+    """Return the words of *reading* but the articles, cut before each that begins a phrase, and between clauses."""
+    found, fronts = list[tuple[str, ...]](), _list_forms(_FRONTS)
+    bound = _BINDING | fronts
+    for whole in _split_clauses(reading):
+        is_answer = whole[0] == "then" and found and found[0][0] in ("if", "when")
+        clause = whole[1:] if is_answer else whole
+        starts = [n for n, (before, word) in enumerate(pairwise(clause), 1) if word in fronts and before not in bound]
+        found += [clause[start:end] for start, end in zip([0, *starts], [*starts, len(clause)], strict=True) if clause]
+    return tuple(found)
 
 
 def holds_all(rich: Reading, poor: Reading) -> bool:
@@ -190,28 +252,6 @@ def _count_denials(reading: Reading) -> int:
     return sum(text.count(ending) for ending in NEGATING_ENDINGS)
 
 
-def _has_same_words(one: Reading, other: Reading) -> bool:
-    a, b = hold(one), hold(other)
-    return a == b or (a ^ b == {"must"} and (_is_command_of(one, other) or _is_command_of(other, one)))
-
-
-def _is_command_of(one: Reading, other: Reading) -> bool:
-    """Tell whether *one* begins with the verb that *other* says must be done."""
-    verb = one.tokens[0].form
-    raws = [token.raw for token in other.tokens]
-    return any(raws[n : n + 2] == ["must", "be"] and other.tokens[n + 2].form == verb for n in range(len(raws) - 2))
-
-
-def _measure_neighbours(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of pairs of neighbours that both texts have, whichever comes first: phrases stay together."""
-    here, there = ({frozenset(pair) for pair in pairwise(words)} for words in (one, other))
-    return len(here & there) / min(len(here), len(there))
-
-
-def _count_negations(reading: Reading) -> Counter[str]:
-    return Counter(token.form for token in reading.tokens if token.kind == "not")
-
-
 def list_frame(reading: Reading) -> list[str]:
     """Return the light words in order. A text with roles swapped keeps its frame; a rewording does not."""
     return [token.form for token in reading.tokens if token.kind == "light"]
@@ -233,55 +273,6 @@ def is_swapped(one: Sequence[str], other: Sequence[str]) -> bool:
         sides.get(word) == (right, left) and left != right
         for left, word, right in zip(other, other[1:], other[2:], strict=False)
     )
-
-
-def _list_directions(reading: Reading) -> set[tuple[str, str]]:
-    """Return which words stand behind which preposition of direction."""
-    found = set()
-    for place, token in enumerate(reading.tokens):
-        if token.form in DIRECTIONS and token.form != "to":
-            ahead = (t.form for t in reading.tokens[place + 1 :] if t.kind in CONTENT)
-            found.add((token.form, next(ahead, "")))
-    return found
-
-
-def _has_same_sequence(one: Reading, other: Reading) -> bool:
-    """Tell whether the same stands beside each word of sequence; "then" says none where one text does without it, as in "if …, then …"."""
-    here, there = _list_sequence(one), _list_sequence(other)
-    both = [{word for _, word, _ in found} for found in (here, there)]
-    if "then" in both[0] ^ both[1]:
-        here, there = ({row for row in found if row[1] != "then"} for found in (here, there))
-    return here == there
-
-
-def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
-    """Return what stands beside each word of sequence."""
-    tokens = [token for token in reading.tokens if token.kind in CONTENT or token.form in _ORDERED]
-    return {
-        (tokens[n - 1].form if n else "", token.form, tokens[n + 1].form if n + 1 < len(tokens) else "")
-        for n, token in enumerate(tokens)
-        if token.form in _ORDERED
-    }
-
-
-def _crosses(one: Reading, other: Reading) -> bool:
-    """Tell whether what both clauses say, as "owns" in "a owns x and b owns y", joins other words now; one alone has exchanged nothing."""
-    here, there = _find_joined(one), _find_joined(other)
-    return sum(there.get(side, word) != word for side, word in here.items()) > 1
-
-
-def _find_joined(reading: Reading) -> dict[tuple[str, ...], str]:
-    """Return, by each run of words that come more than once and the word on one side of it, the word on the other side."""
-    words, counts = reading.content, count_words(reading)
-    joined: dict[tuple[str, ...], str] = {}
-    start = 0
-    for is_repeated, group in groupby(words, key=lambda word: counts[word] > 1):
-        run = tuple(group)
-        end = start + len(run)
-        if is_repeated and start > 0 and end < len(words):
-            joined[words[start - 1], *run, ""] = words[end]
-        start = end
-    return joined
 
 
 def shared(one: Reading, other: Reading) -> tuple[float, float]:
