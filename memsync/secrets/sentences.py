@@ -47,7 +47,7 @@ _FIRST: Final = re.compile(
     r"(?:^|(?<=[\s(]))([^\s\"'`「『*(]{4,60}|[\"'`*「『]{1,2}[^\"'`\n」』*]{4,60}[\"'`*」』]{1,2})[\"'`)]?,?\s(is|as|was|for|ist|als|war|für|est|comme|pour|es|como|era|para|è|é|come|per)\s((?:[\w'.-]+\s){0,5}[\w'.-]*)$"
 )
 _ENDING: Final = re.compile(
-    r".*(?:ed|ing|able|ible|[ai]al|ical|al|ic|ive|ous|ful|less|ory|ary|ent|ant|ly|ment|tion|ity|ness|ised|ized|[sz]iert|lich|bar|los|haft|isch|ig|é|ée|és|ées|[aiu]d[oa]s?|[aiu]t[oaie]|ori[oae]|oire|elle|iel|aire|ari[oa]|ente|ante|ique|iv[oa]|ic[oa]|ável|ível|mente|an[aey]|ova?n[ay])"
+    r".*(?:ed|ing|able|ible|[ai]al|ical|al|ic|ive|ous|ful|less|ory|ary|ent|ant|ly|ment|tion|ity|ness|ised|ized|written|given|taken|broken|chosen|hidden|shown|known|built|made|[sz]iert|lich|bar|los|haft|isch|ig|é|ée|és|ées|[aiu]d[oa]s?|[aiu]t[oaie]|ori[oae]|oire|elle|iel|aire|ari[oa]|ente|ante|ique|iv[oa]|ic[oa]|ável|ível|mente|an[aey]|ova?n[ay])"
     r"|(?:ge|ver|be|er|ab|an|auf|aus|ein|hinter|zurück|vor|um|über|unter)\w+(?:t|en)"
 )
 _DONE: Final = re.compile(
@@ -69,7 +69,7 @@ _NUMBERED: Final = re.compile(r"([^\W\d_]+)[-_]?[\d.]+[a-z]?")
 
 
 _PAIR: Final = re.compile(
-    r"(?<![\w/.@:-])(?:(?i:\b(?:as|with|using|use|usa|als|mit|nimm|en tant que|comme|como|come|con|avec|com)|:|,)\s[\"'`]?(?P<with>[\w@.-]{2,30})[\"'`]?(?:,|\s(?:and|with|&|\+|und|mit|et|avec|y|con|e|com|using))\s"
+    r"(?<![\w/.@:-])(?:(?i:\b(?:as|with|using|use|usa|als|mit|nimm|en tant que|comme|como|come|con|avec|com)\s|[:,]\s|\()[\"'`]?(?P<with>[\w@.-]{2,30})[\"'`]?(?:,|\s(?:and|with|&|\+|und|mit|et|avec|y|con|e|com|using))\s"
     r"|(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign> ?/ ?|:))[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}|]{4,60})(?![/(\[])"
 )
 _OPENING: Final = ("eingeben", "unlocks", "opens", "entsperrt", "öffnet", "ouvre", "abre", "apre")
@@ -98,7 +98,7 @@ def _cue_pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?P<packed>{_any_of(words.packed)})|(?P<joined>passwort|kennwort|password|passphrase|passcode)(?![\w-])|(?<![^\W_])(?:"
         rf"(?P<name>{_any_of(words.names)})(?:s|es)?(?![\w-])|(?:ssid|wi-?fi|wlan)\b[^.\n]{{0,40}}?\b(?:key|clé|clave|chiave|chave|schlüssel)\b"
-        rf"|(?:{codes})\b(?=[^.\n]{{0,25}}?\b(?:{doors})(?!\w))|(?:{doors})[ -]?(?:{codes})(?!\w)"
+        rf"|(?:{codes})\b(?=[^.\n]{{0,25}}?\b(?:{doors})(?!\w))|(?:{doors})(?: \w{{1,4}})?[ -]?(?:{codes})(?!\w)"
         rf"|(?P<opens>{_any_of(words.locks)})|(?P<asks>(?:{_any_of(words.asking)})\b|{_any_of(words.logins)}))"
     )
 
