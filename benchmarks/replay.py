@@ -12,8 +12,8 @@ from typing import NamedTuple
 from benchmarks.corpus import records
 from memsync import Memsync
 from memsync.agents.context import build
-from memsync.agents.decision import before_tool
 from memsync.agents.session import RecallSession
+from memsync.agents.tools import before_tool
 from memsync.format.codec import decode, encode
 from memsync.memories.anchored import Touched
 from memsync.records import Memory

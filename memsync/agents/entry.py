@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from memsync.agents.injection import Reply
-    from memsync.memories.project import Project
     from memsync.store.config import Loaded
     from memsync.store.places import Layout
 
@@ -55,7 +54,9 @@ def main(words: Sequence[str]) -> NoReturn:
             _answer(event, client)
     except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
         _complain(error)
-        _tell(f"{error}" if _is_ours(error) else f"{type(error).__name__}: {error}")
+        from memsync.errors import MemsyncError
+
+        _tell(f"{error}" if isinstance(error, MemsyncError) else f"{type(error).__name__}: {error}")
     finally:
         os._exit(0)  # neither threads nor buffers of ours may delay the turn
 
@@ -108,12 +109,6 @@ def _tell(why: str) -> None:
             _print(json.dumps({**_speaks[0](text.replace("<", "‹")), "systemMessage": f"memsync: {text}"}))
 
 
-def _is_ours(error: BaseException) -> bool:
-    from memsync.errors import MemsyncError
-
-    return isinstance(error, MemsyncError)
-
-
 def parse(words: Sequence[str]) -> tuple[str, str]:
     """Return event and client; words that are not understood are ignored."""
     event, client = "", "claude"
@@ -133,9 +128,7 @@ def _answer(event: str, client: str) -> None:
     if client == "auto":
         client = find_sender(payload)
     cwd = find_place(payload)
-    if event in _TOOLS and _has_nothing_to_say(event, client, payload, cwd):
-        return
-    if event == "prompt" and _asks_for_nothing(client, payload, cwd):
+    if _asks_for_nothing(event, client, payload, cwd):
         return
     if event == "session-end":
         _leave()
@@ -148,7 +141,11 @@ def _answer(event: str, client: str) -> None:
         payload["client_pids"] = [pid for pid, _ in near]
         if payload.get("source") == "fork":  # no client says of which session
             payload["client_words"] = [word for _, words in near for word in words]
-    if event == "session-end" or not _ask_server(event, client, cwd, payload):
+    about, seconds = (
+        {"event": event, "client": client, "payload": payload, "by": _NAME},
+        _SHARE * wire.bound(os.environ),
+    )
+    if event == "session-end" or not wire.ask(about, cwd, os.environ, seconds, lambda reply: _print(reply["out"])):
         _answer_here(event, client, cwd, payload)
 
 
@@ -165,16 +162,15 @@ def _read_payload() -> dict[str, Any]:
     return payload
 
 
-def _has_nothing_to_say(event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
-    """Tell whether the lookup file has nothing for a tool's call, in a few milliseconds, without a server."""
-    from memsync.agents.quick import is_quiet
+def _asks_for_nothing(event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
+    """Tell whether nothing is known of a tool's call, or a prompt is small talk: neither a store nor a server is asked then."""
+    if event in _TOOLS:
+        from memsync.agents.toolcall import is_quiet
 
-    return is_quiet(event, client, payload, cwd, os.environ)
-
-
-def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool:
-    """Tell whether a prompt is small talk, which neither a store nor a server is asked about."""
-    from memsync.agents.triage import small_talk
+        return is_quiet(event, client, payload, cwd, os.environ)
+    if event != "prompt":
+        return False
+    from memsync.agents.prompts import small_talk
 
     said = str(payload.get("prompt") or "")
     if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
@@ -220,12 +216,6 @@ def _leave() -> None:
     _start_clock(_LONG)  # threads stay behind in a fork
 
 
-def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
-    """Let a running server of the project answer; return whether one did in time."""
-    about = {"event": event, "client": client, "payload": payload, "by": _NAME}
-    return wire.ask(about, cwd, os.environ, _SHARE * wire.bound(os.environ), lambda reply: _print(reply["out"]))
-
-
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
     from memsync.clients import known
@@ -235,11 +225,11 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
         _speaks.append(lambda text: sender.answer(name, text))
     ground = None
     if event == "prompt":
-        from memsync.agents import silence
+        from memsync.agents import notes
 
-        ground = silence.find_ground(sender, payload, cwd, os.environ)
-        if ground and silence.is_unanswered(ground, sender, payload):
-            silence.note_down(ground, sender, payload)
+        ground = notes.find_ground(sender, payload, cwd, os.environ)
+        if ground and notes.is_unanswered(ground, sender, payload):
+            notes.note_unanswered(ground, sender, payload)
             _answered.append(event)
             _start_another(event, ground.layout, ground.loaded)
             return
@@ -256,7 +246,10 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             raise
         reply.used()
         _answered.append(event)
-        _note_changes(project)
+        if project.has_changed:
+            from memsync.memories.undoing import note_steps
+
+            note_steps(project, "(a hook of an agent)")
         _start_another(event, project.layout, project.loaded)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
@@ -268,20 +261,10 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     project.stores.close()
 
 
-def _note_changes(project: Project) -> None:
-    """Let `memsync undo` know of what the hook wrote."""
-    if project.has_changed:
-        from memsync.memories.undoing import note_steps
-
-        note_steps(project, "(a hook of an agent)")
-
-
 def _start_another(event: str, layout: Layout, loaded: Loaded) -> None:
     """Start the process that answers the next hooks, where the user wants one."""
     if event in _STARTING and loaded.settings.resident:
-        from memsync.agents import resident
-
-        resident.start(layout, os.environ)
+        wire.start_server(layout, os.environ)
 
 
 def _print(text: str) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from memsync.agents.decision import after_failure, before_tool, touched_by
-from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, key_of
 from memsync.agents.lines import says_the_same
+from memsync.agents.prompts import list_questions
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
+from memsync.agents.tools import after_failure, before_tool, touched_by
 from memsync.index.places import find_anchor
 from memsync.index.synonyms import find_word
 from memsync.index.terms import embedding_text

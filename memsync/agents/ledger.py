@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from memsync.agents.injection import Injection
-from memsync.agents.matched import HELPED, LEDGER, MATCHED, Matched, keep_matched
-from memsync.agents.notes import scope_of
+from memsync.agents.notes import HELPED, LEDGER, MATCHED, Matched, keep_matched, scope_of
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store.state import State

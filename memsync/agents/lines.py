@@ -1,14 +1,19 @@
-"""Which of the hits for a prompt become lines, and which are folded into one that says the same. Pure."""
+"""Which of the hits for a prompt become lines, which are folded into one that says the same, and what is given beside them by a link."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from memsync.agents.injection import Rules, drop_copies
 from memsync.memories.filters import SURE, least_confidence
-from memsync.memories.results import Hit
+from memsync.memories.links import Link, links_of
+from memsync.memories.results import Entry, Hit
 from memsync.records import shown_id
+
+if TYPE_CHECKING:
+    from memsync.agents.session import RecallSession
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
 
@@ -19,6 +24,8 @@ FIRST: Final = 2  # lines that go by the order of the ranking; the others are th
 FRONT: Final = 0.5  # share of the surest one's confidence from which the first of the ranking is given beside it
 
 SHORT: Final = 12  # terms up to which a text is one statement
+_LINKED: Final = 2
+_RELATIONS: Final = {"because": "the reason for {}", "needs": "{} needs it", "see": "see also, for {}"}
 
 
 class Line(NamedTuple):
@@ -124,3 +131,35 @@ def _notes(line: Line) -> Iterator[str]:
         ours, theirs = line.hit.memory.written_at, other.memory.written_at
         is_newer = ours is not None and (theirs is None or ours > theirs)
         yield f"{'newer than' if is_newer else 'disagrees with'} {shown_id(other.id)}{', which says otherwise' * is_newer}"
+
+
+def follow_links(
+    session: RecallSession, given: Sequence[Entry], notes: Mapping[str, str], rules: Rules
+) -> tuple[list[Entry], dict[str, str]]:
+    """Return at most two memories that those *given* link to and that the session may be given, and the *notes* with theirs.
+
+    Reasons come before what is needed, and that before what else to see.
+    """
+    links = [(entry, link) for entry in given for link in links_of(entry.memory)]
+    links.sort(key=lambda pair: list(_RELATIONS).index(pair[1].relation))
+    said = dict(notes)
+    for entry in given:
+        if names := [link.skill for of, link in links if of is entry and link.skill]:
+            skills = ", ".join(shown_id(name) for name in names[:_LINKED])
+            said[entry.id] = "; ".join(filter(None, (said.get(entry.id, ""), f"see the skill {skills}")))
+    known = {entry.id for entry in given}
+    wanted = {link.target: (entry, link) for entry, link in reversed(links) if not link.skill}
+    targets = [target for target in dict.fromkeys(link.target for _, link in links) if target in wanted.keys() - known]
+    found = drop_copies(_find_allowed(session, targets, rules), rules.ledger)[:_LINKED]
+    for entry in found:
+        said[entry.id] = _describe_link(*wanted[entry.id])
+    return [session.project.mark(entry) for entry in found], said
+
+
+def _find_allowed(session: RecallSession, ids: Iterable[str], rules: Rules) -> list[Entry]:
+    found = session.find_all(ids)
+    return [entry for entry in found if not (rules.refusal(entry) or session.why_withheld(entry))]
+
+
+def _describe_link(entry: Entry, link: Link) -> str:
+    return _RELATIONS[link.relation].format(shown_id(entry.id))

@@ -1,28 +1,39 @@
-"""Which session an event is of, where what is noted of it belongs, and the note of an event at which there is nothing to look for.
+"""Which session an event is of, where what is noted of it belongs, and prompts that no memory answers.
 
-Loads no store: small talk is answered by this alone.
+Small talk is told by its words, and what no memory can answer by the rows of the index: before a store is opened, or
+anything loaded that reads or shows a memory. Which memories can answer is for `index.rank` to say.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.agents import hooklog
-from memsync.agents.triage import small_talk
+from memsync.agents.prompts import list_questions, small_talk
 from memsync.clients.facts import Client
 from memsync.errors import MemsyncError
-from memsync.records import Scope
+from memsync.records import Scope, format_time, utc_now
 from memsync.store import config
+from memsync.store.config import Loaded
 from memsync.store.places import Layout, list_workflows, locate
 from memsync.store.settings import Settings
 from memsync.system.limits import read_json
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memsync.memories.index_file import IndexFile
+    from memsync.store.places import Place
+    from memsync.store.state import State
+
 NOTHING: Final = "nothing that fits"  # why a prompt was given nothing
+LEDGER: Final = "injected_memory_ids"  # the variable of a session that has what it was given
+MATCHED: Final = "matched"
+HELPED: Final = "helped"
 
 
 def session_id(payload: Mapping[str, Any]) -> str:
@@ -61,20 +72,12 @@ def scope_of(layout: Layout, settings: Settings) -> Scope | None:
     """
     place = layout.project
     is_there = place is not None and place.directory.is_dir() and not settings.stealth
-    if place and is_there and (layout.stealth is None or _is_writable(place.local / "state.db")):
-        return "project"
+    if place and is_there:
+        database = place.local / "state.db"
+        there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
+        if layout.stealth is None or all(os.access(path, os.W_OK) for path in there):
+            return "project"
     return "stealth" if layout.stealth else None
-
-
-def _is_writable(database: Path) -> bool:
-    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
-    return all(os.access(path, os.W_OK) for path in there)
-
-
-def _format_now() -> str:
-    """Spell the present time as `records.format_time` does, without loading `datetime`: a hook that has nothing to say needs none."""
-    seconds, rest = divmod(time.time_ns() // 1_000_000, 1_000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
 
 
 def describe(client: Client, event: str, session: str, source: str, *, at: str) -> dict[str, Any]:
@@ -110,6 +113,75 @@ def find_usual(
 
 def note_nothing(client: Client, payload: Mapping[str, Any], why: str, layout: Layout, loaded: config.Loaded) -> None:
     """Note that a prompt was given nothing, and why."""
-    note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""), at=_format_now())
+    note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""), at=format_time(utc_now()))
     nothing = {"given": [], "filtered": 0, "reason": why, "errors": []}
     hooklog.write(layout, scope_of(layout, loaded.settings), note | nothing)
+
+
+class Matched(NamedTuple):
+    """What the last prompt was about: the ids that it was given, and those that the session had."""
+
+    turn: str = ""
+    given: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+def keep_matched(state: State, session: str, now: datetime, matched: Matched) -> None:
+    """Keep what the prompt of *session* was about, and that the user has spoken; nothing, where nothing was and nothing is to be kept."""
+    turn, given, known = matched
+    if given or known or {MATCHED, HELPED} & state.variables(session).keys():
+        state.change_variables(
+            session, now, lambda variables: {**variables, MATCHED: [turn, given, known], HELPED: False}
+        )
+
+
+def open_noted(place: Place, session: str) -> State | None:
+    """Return the local state at *place*, if there is any, and the *session* has a name."""
+    path = place.local / "state.db"
+    if not session or not path.exists():
+        return None
+    from memsync.store.state import State
+
+    return State(path, private=place.private, place=place)
+
+
+class Ground(NamedTuple):
+    """Where a prompt is asked, the settings in force, and what answers by the index."""
+
+    layout: Layout
+    loaded: Loaded
+    file: IndexFile
+
+
+def find_ground(client: Client, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> Ground | None:
+    """Return on what a prompt of *client* is answered; None where more counts than the stores of its project."""
+    found = find_usual(client, client.read(payload), cwd, env)
+    if found is None:
+        return None
+    layout, loaded = found
+    if layout.git is not None and layout.root != layout.git.root:
+        return None  # there may be a store above
+    from memsync.memories.index_file import open_index
+
+    with suppress(MemsyncError):
+        return Ground(layout, loaded, open_index(layout, loaded.settings))
+    return None
+
+
+def is_unanswered(ground: Ground, client: Client, payload: Mapping[str, Any]) -> bool:
+    """Tell whether nothing can answer any part of the prompt; False in doubt."""
+    text = client.prompt(str(client.read(payload).get("prompt") or ""))
+    floor = ground.loaded.settings.recall_threshold
+    with suppress(MemsyncError):
+        return not (small_talk(text) or any(ground.file.can_reach(one, floor) for one in list_questions(text)))
+    return False
+
+
+def note_unanswered(ground: Ground, client: Client, payload: Mapping[str, Any]) -> None:
+    """Note that the prompt was given nothing, where sessions are noted."""
+    payload = client.read(payload)
+    layout, loaded, _ = ground
+    session, scope = session_id(payload), scope_of(layout, loaded.settings)
+    if scope and (state := open_noted(layout.place(scope), session)):
+        keep_matched(state, session, utc_now(), Matched(str(payload.get(client.turn) or "")))
+    note_nothing(client, payload, NOTHING, layout, loaded)

@@ -18,7 +18,7 @@ from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.injection import Reply
 from memsync.agents.live import Live
-from memsync.agents.resident import find_mark
+from memsync.agents.wire import find_mark
 from memsync.errors import LockTimeout, MemsyncError
 from memsync.memories.project import Project
 from memsync.store.files import make_dirs

@@ -80,8 +80,7 @@ def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
 
 def _count_given(layout: Layout, settings: Settings, session: str) -> int:
     """Return how many memories the *session* was given."""
-    from memsync.agents.matched import LEDGER, open_noted
-    from memsync.agents.notes import scope_of
+    from memsync.agents.notes import LEDGER, open_noted, scope_of
 
     scope = scope_of(layout, settings)
     state = open_noted(layout.place(scope), session) if scope else None

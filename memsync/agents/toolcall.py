@@ -1,4 +1,8 @@
-"""What a tool of a client is about to do, or has done: which files and commands, by its payload. Imports next to nothing."""
+"""What a tool of a client is about to do, or has done: which files and commands, by its payload; and whether anything is known of it.
+
+A tool waits for that, so it is told by the lookup file alone. Whatever is odd is not quiet: then the hook looks at the
+memories, and guards the user's turn. Imports next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,32 +23,15 @@ _PATCH = "*** Begin Patch"
 _MOST = 16  # files of one call
 _ROWS = 40  # lines at the end that may tell of a failure
 _STARTS = (
-    "Error",
-    "error",
-    "ERROR",
-    "fatal:",
-    "FAILED",
-    "FAIL",
-    "panic:",
-    "thread '",
-    "Traceback (most recent",
-    "npm ERR!",
-    "E   ",
-    "!!",
-)
+    "Error", "error", "ERROR", "fatal:", "FAIL", "panic:", "thread '", "Traceback (most recent", "npm ERR!", "E   ", "!!",
+)  # fmt: skip
 _INSIDE = (
-    "Error: ",
-    "Exception: ",
-    "Exception in ",
-    "error: ",
-    "command not found",
-    "No such file or directory",
-    "Permission denied",
-    "WARNING: ",
-    "Fatal error",
-    "FATAL",
-    " FAILED",
-)
+    "Error: ", "Exception: ", "Exception in ", "error: ", "command not found", "No such file or directory", "Permission denied",
+    "WARNING: ", "Fatal error", "FATAL", " FAILED",
+)  # fmt: skip
+AFTERWARDS = frozenset(
+    {"copilot", "gemini", "opencode"}
+)  # clients whose hooks can add context only when a tool has run
 
 
 class ToolCall:
@@ -162,3 +149,26 @@ def _says_failure(text: str) -> bool:
             if number.isdecimal() and int(number):
                 return True
     return False
+
+
+def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> bool:
+    """Tell whether there is certainly nothing to say."""
+    if client == "claude" and event == "pre-tool" and "timestamp" in payload:
+        return True  # Copilot CLI, which runs the hooks of Claude Code and takes no context before a tool
+    if client == "copilot":
+        from memsync.clients.copilot import COPILOT
+
+        payload = COPILOT.read(payload)
+    call = ToolCall(payload)
+    if event == "post-tool" and call.error:
+        return False
+    if event == "post-tool" and client not in AFTERWARDS:
+        return True
+    if not (call.paths or call.reads or call.line):
+        return True
+    root, path = lookup.find_path(cwd, env)
+    known = lookup.Lookup(path) if path else None
+    if known is None or not known.fresh:
+        return False
+    paths = lookup.all_below((*call.paths, *call.reads), cwd, root)
+    return not known.has_any(lookup.keys_of(paths, call.commands()))

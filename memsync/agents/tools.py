@@ -1,23 +1,30 @@
-"""The answer of a hook about a tool: what is anchored to what it touches, or speaks of why it failed; mostly nothing."""
+"""The answer of a hook about a tool: before it what is anchored to what it touches, after a failure what speaks of the error; mostly nothing."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from memsync.agents import hooklog, quick
-from memsync.agents.decision import Decision, after_failure, before_tool, touched_by
-from memsync.agents.injection import Injection, Reply
+from memsync.agents import hooklog, toolcall
+from memsync.agents.injection import Injection, Reply, drop_copies
 from memsync.agents.notes import scope_of
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
 from memsync.memories import lookup
-from memsync.memories.anchored import save_lookup
+from memsync.memories.anchored import FOLDER, SYMBOL, Match, Touched, find_anchored, save_lookup
+from memsync.memories.filters import SURE
 from memsync.memories.project import Project
-from memsync.records import format_time
+from memsync.memories.screening import is_rule
+from memsync.poison.guard import quoted
+from memsync.records import format_time, shown_id
+
+LINES: Final = 2  # before one call
+_ASKED: Final = 600  # characters of what a command said that are looked for
+_SHARED: Final = 2  # words that a further memory of a file has in common with what is written there
 
 
 def answer_tool(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any], by: str = "") -> Reply:
@@ -29,7 +36,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     project, call = session.project, ToolCall(payload)
     cwd = str(payload.get("cwd") or project.layout.start)
     decision, failure = Decision(Injection()), Injection()
-    if project.settings.enabled and (event == "pre-tool" or client.name in quick.AFTERWARDS):
+    if project.settings.enabled and (event == "pre-tool" or client.name in toolcall.AFTERWARDS):
         decision = before_tool(session, touched_by(call, cwd, project.layout.root))
         session.hold(decision.injection)
     if project.settings.enabled and event == "post-tool" and call.error:
@@ -101,3 +108,129 @@ def _note(
         "why": why,
         **({"asked": decision.ask[:500]} if decision.ask else {}),
     }
+
+
+class Decision(NamedTuple):
+    """What is given before a call, by which anchor each, what the client should ask the user, and why others are not given."""
+
+    injection: Injection
+    anchors: Mapping[str, str] = {}
+    ask: str = ""
+    refused: Mapping[str, str] = {}
+    matches: tuple[Match, ...] = ()
+
+
+def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:
+    """Return what *call*, made in *cwd*, touches of the project at *root*."""
+    real = os.path.realpath(root) if root else ""
+    paths, reads = (lookup.all_below(named, cwd, real) if real else [] for named in (call.paths, call.reads))
+    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads)
+
+
+def before_tool(session: RecallSession, touched: Touched) -> Decision:
+    """Return the memories that are anchored to what is *touched* and that the session does not have: the two nearest.
+
+    Raises:
+        StoreUnreadable, OutsideTree
+    """
+    project = session.project
+    matches = find_anchored(project, touched)
+    if not matches:
+        return Decision(Injection(reason="nothing is anchored there"))
+    rules = session.rules(asked=True)
+    refused: dict[str, str] = {}
+    fitting: list[Match] = []
+    replaced = {old for match in matches for old in match.entry.memory.supersedes}
+    for match in matches:
+        id_ = match.entry.id
+        refusal = rules.refusal(match.entry) or (id_ in replaced and "superseded") or session.why_withheld(match.entry)
+        if refusal:
+            refused[id_] = str(refusal)
+        else:
+            fitting.append(match)
+    had = sum(why == "ledger" for why in refused.values())
+    words = set(_words(touched.text))
+    ranked = sorted(
+        fitting, key=lambda one: (-one.rank, -_overlap(one, words), -one.entry.memory.importance, one.entry.id)
+    )
+    chosen = [
+        one
+        for one in ranked
+        if had < LINES or (not one.is_read and (one.rank > FOLDER + 1 or _overlap(one, words) >= _SHARED))
+    ]
+    new = drop_copies((project.mark(match.entry) for match in chosen), rules.ledger)
+    by = {match.entry.id: str(match.anchor._replace(blob="")) for match in matches}
+    injection = session.build(new, had, limit=LINES, notes={id_: f"for {quoted(text)}" for id_, text in by.items()})
+    given = {entry.id for entry in injection.entries}
+    limit = {one.entry.id: "limit" for one in fitting if one.entry.id not in given}
+    return Decision(
+        injection,
+        anchors={id_: text for id_, text in by.items() if id_ in given},
+        ask=_find_question(session, matches),
+        refused=refused | limit,
+        matches=tuple(matches),
+    )
+
+
+def _words(text: str) -> list[str]:
+    plain = "".join(char if char.isalnum() else " " for char in text.lower())
+    return [word for word in plain.split() if len(word) > 3]
+
+
+def _overlap(match: Match, words: set[str]) -> int:
+    """Return how many words the memory has in common with what is written, those of its anchor aside."""
+    own = set(_words(match.entry.content)) - set(_words(str(match.anchor)))
+    return len(own & words)
+
+
+def after_failure(session: RecallSession, call: ToolCall) -> Injection:
+    """Return the memory that speaks of the error with which *call* failed, if one surely does.
+
+    Raises:
+        ConfigError, StoreUnreadable, OutsideTree
+    """
+    if not (text := find_complaint(call.error)):
+        return Injection(reason="no error is told")
+    found = session.about(text, limit=1)
+    if found.entries and found.gate < SURE * found.floor:
+        return Injection(reason="not sure enough", gate=found.gate, floor=found.floor)
+    return found
+
+
+_MARKS: Final = (
+    "error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "denied", "refused", "not found", "no such",
+    "timed out", "timeout", "unable", "out of", "exhausted", "killed", "undefined", "missing", "warning:", "unknown",
+)  # fmt: skip
+
+
+def find_complaint(output: str) -> str:
+    """Return of what a command said the lines that tell what went wrong, the last ones first; its end if none does."""
+    rows = [
+        row.strip()[:300]
+        for row in output.splitlines()
+        if row.strip() and not row.startswith(("Exit code ", "Wall time"))
+    ]
+    telling = [row for row in rows if any(mark in row.lower() for mark in _MARKS)]
+    chosen: list[str] = []
+    for row in dict.fromkeys(reversed(telling or rows[-3:])):
+        if sum(map(len, chosen)) + len(row) > _ASKED and chosen:
+            break
+        chosen.append(row)
+    return "\n".join(chosen)[:_ASKED]
+
+
+def _find_question(session: RecallSession, matches: list[Match]) -> str:
+    """Return what the user should be asked before the call: rules of their own, or that they have approved, if they want that."""
+    if not session.project.settings.guard:
+        return ""
+    rules = session.rules(asked=True)._replace(ledger={})
+    asking = [
+        f"[{shown_id(one.entry.id)}] {quoted(one.entry.content)}"
+        for one in matches
+        if is_rule(one.entry.memory)
+        and one.rank >= SYMBOL - 2
+        and not one.is_read
+        and not (rules.refusal(one.entry) or session.why_withheld(one.entry))
+        and session.project.screening.may_ask(one.entry)
+    ]
+    return "; ".join(asking[:LINES])

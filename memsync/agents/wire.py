@@ -1,4 +1,4 @@
-"""Asking a running memsync of the project over a local socket. Imports next to nothing: a hook has no time.
+"""Asking a running memsync of the project over a local socket, and starting one. Imports next to nothing: a hook has no time.
 
 A server listens on `~/.gobby/run/<key of its root>/<pid>`; the directory is the
 user's alone. One JSON object each way, then a line that says that the answer was used.
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import socket
     from typing import Any, Final
 
+    from memsync.store.places import Layout
+
 BOUND: Final = 1.8  # seconds of its own work that a hook may take
 WAIT: Final = 4.0  # seconds by the clock, where the client allows 5: twenty sessions may ask in one instant
 _PATIENT: Final = frozenset({"session-start", "prompt", "pre-compact", "post-compact"})
@@ -27,6 +29,9 @@ LONGEST: Final = 100  # bytes in the path of a socket; macOS takes 103, Linux 10
 USED: Final = b"used\n"
 COMMAND: Final = "command"  # the event that asks for what a command prints
 WHO: Final = "who"  # the event of which a server of any version says what it is
+IDLE: Final = 900.0  # seconds after which it ends, if nobody has asked
+_SUFFIX: Final = 6  # bytes that the path of its socket is longer, at most
+_AGAIN: Final = 60.0  # seconds after a start until another one is tried: it may fail each time
 
 
 def bound(env: Mapping[str, str]) -> float:
@@ -140,3 +145,31 @@ def read_line(there: socket.socket) -> bytes:
         parts.append(part)
         if not part or part.endswith(b"\n"):
             return b"".join(parts).removesuffix(b"\n") if part else b""
+
+
+def find_mark(layout: Layout, env: Mapping[str, str]) -> str:
+    """Return the file that the `memsync serve` of the project of *layout* holds locked."""
+    return f"{run_dir(os.path.realpath(layout.root or layout.start), env)}.serve"
+
+
+def start_server(layout: Layout, env: Mapping[str, str]) -> None:
+    """Start `memsync serve` for the project of *layout*, apart from this process, unless it is there or was started just now. Never fails."""
+    if sys.platform == "win32":
+        return  # no local sockets
+    from pathlib import Path
+
+    from memsync.errors import MemsyncError
+    from memsync.store.files import make_dirs
+    from memsync.store.lock import lock
+    from memsync.system import programs
+
+    with contextlib.suppress(OSError, MemsyncError):
+        mark = Path(find_mark(layout, env))
+        if len(os.fsencode(mark)) + _SUFFIX > LONGEST:
+            return  # it could not listen
+        make_dirs(mark.parent, private=True)
+        if mark.exists() and 0 <= time.time() - mark.stat().st_mtime < _AGAIN:
+            return
+        with lock(mark, wait=0.0, is_told=False):  # who holds it is at work; taking it changes the file's time
+            pass
+        programs.start_apart("-C", str(layout.start), "serve", "--idle", f"{IDLE:g}")

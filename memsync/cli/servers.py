@@ -15,7 +15,7 @@ import click
 
 from memsync.agents import serving
 from memsync.agents.injection import Reply
-from memsync.agents.resident import IDLE
+from memsync.agents.wire import IDLE
 from memsync.cli import render, served
 from memsync.cli.app import LOG_FORMAT, cli
 from memsync.cli.options import all_scopes_option, choose_scopes

@@ -19,8 +19,8 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
-from memsync.agents.identity import find_caller
 from memsync.agents.live import Live
+from memsync.agents.past import find_caller
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-
 LARGEST_YAML: Final = 128 * 1024  # characters; the parser reads about 100 a millisecond at its slowest
 LARGEST_SETTINGS: Final = 512 * 1024  # characters of JSON or TOML in the settings of programs
 LARGEST_IMPORT: Final = 256 * 1024 * 1024  # bytes of a file with memories of others

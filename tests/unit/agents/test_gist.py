@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsync.agents.gist import find_gist, split_questions
+from memsync.agents.prompts import find_gist, split_questions
 
 LOG = "".join(f"10:00:{n % 60:02} INFO worker {n} is idle\n" for n in range(5_000))
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memsync.agents.identity import find_parent
+from memsync.agents.past import find_parent
 from memsync.agents.session import RecallSession
 
 

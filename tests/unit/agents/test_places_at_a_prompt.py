@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memsync import Memsync
-from memsync.agents import silence
+from memsync.agents import notes
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.agents.tools import answer_tool
@@ -130,7 +130,7 @@ def test_a_prompt_that_names_the_place_is_not_silent(repo, home):
         project.remember(TAX, anchors=["tax.py"])
         project.recall("anything")  # makes the index
     payload = {"session_id": "one", "cwd": str(repo.root), "prompt": "refactor tax.py"}
-    ground = silence.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
+    ground = notes.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
     assert ground
-    assert not silence.is_unanswered(ground, CLAUDE, payload)
-    assert silence.is_unanswered(ground, CLAUDE, payload | {"prompt": "refactor fax.py"})
+    assert not notes.is_unanswered(ground, CLAUDE, payload)
+    assert notes.is_unanswered(ground, CLAUDE, payload | {"prompt": "refactor fax.py"})

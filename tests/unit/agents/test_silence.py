@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memsync.agents import hooks, silence
-from memsync.agents.matched import HELPED, MATCHED, may_have_notes
+from memsync.agents import hooks, notes
+from memsync.agents.notes import HELPED, MATCHED
 from memsync.clients import known
 from memsync.memories.project import Project
-from memsync.records import utc_now
 from memsync.store.state import State
 
 CLAUDE = known.find("claude")
@@ -43,11 +40,11 @@ def ask(repo, home):
     def ask(prompt: str, session: str = "one", *, is_short: bool) -> tuple[object, dict[str, object]]:
         """Return what is printed for *prompt* on the short way, where that can be taken, or on the long one, and what is noted."""
         payload = {"session_id": session, "cwd": str(repo.root), "prompt": prompt}
-        ground = silence.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
+        ground = notes.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
         assert ground
         out = ""
-        if is_short and silence.is_unanswered(ground, CLAUDE, payload):
-            silence.note_down(ground, CLAUDE, payload)
+        if is_short and notes.is_unanswered(ground, CLAUDE, payload):
+            notes.note_unanswered(ground, CLAUDE, payload)
         else:
             with Project(ground.layout, loaded=ground.loaded, index=ground.file) as project:
                 project.be_brief()
@@ -97,34 +94,19 @@ def test_where_more_counts_than_memories_the_long_way_is_taken(repo, home, setti
     (repo.root / ".gobby").mkdir(exist_ok=True)
     (repo.root / ".gobby/config.yaml").write_text(setting)
     payload = {"session_id": "one", "prompt": FOREIGN}
-    assert silence.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")}) is None
+    assert notes.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")}) is None
 
 
 def test_in_a_folder_with_a_store_of_its_own_the_one_above_may_answer(repo, home):
     inner = repo.root / "part"
     (inner / ".gobby").mkdir(parents=True)
     payload = {"session_id": "one", "prompt": FOREIGN}
-    assert silence.find_ground(CLAUDE, payload, str(inner), {"MEMSYNC_HOME": str(home / ".gobby")}) is None
+    assert notes.find_ground(CLAUDE, payload, str(inner), {"MEMSYNC_HOME": str(home / ".gobby")}) is None
 
 
 def test_without_an_index_the_long_way_is_taken(repo, home):
     repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
     payload = {"session_id": "one", "prompt": FOREIGN}
-    ground = silence.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
+    ground = notes.find_ground(CLAUDE, payload, str(repo.root), {"MEMSYNC_HOME": str(home / ".gobby")})
     assert ground
-    assert not silence.is_unanswered(ground, CLAUDE, payload)
-
-
-@given(st.text(min_size=1, max_size=60).filter(lambda id_: "\0" not in id_), st.integers(0, 20_000))
-def test_a_session_with_notes_is_always_seen_in_the_bytes_of_its_database(tmp_path_factory, session, size):
-    state = State(tmp_path_factory.mktemp("state") / "local" / "state.db", private=False)
-    assert not may_have_notes(state.path, session)
-    try:
-        session.encode()
-    except UnicodeEncodeError:
-        return  # SQLite refuses it
-    state.change_variables(session, utc_now(), lambda _: {"x": "y" * size})
-    assert may_have_notes(state.path, session)
-    state.change_variables("another", utc_now(), lambda _: {"x": "z" * size})
-    state.change_variables(session, utc_now(), lambda known: {**known, "more": "y" * 500})
-    assert may_have_notes(state.path, session)
+    assert not notes.is_unanswered(ground, CLAUDE, payload)

@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 
-from memsync.agents import quick
+from memsync.agents import toolcall
 from memsync.agents.explain import explain_tool
 from memsync.agents.hooks import answer
 from memsync.agents.session import RecallSession
@@ -50,7 +50,7 @@ def hook(project, repo):
             "tool_input": given,
             "tool_use_id": f"t{next(numbers)}",
         } | payload
-        if quick.is_quiet(event, client, whole, str(repo.root), project.env):
+        if toolcall.is_quiet(event, client, whole, str(repo.root), project.env):
             return ""
         reply = answer(project, known.find(client), event, whole)
         reply.used()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.agents.triage import small_talk
+from memsync.agents.prompts import small_talk
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n\t", "\u3000"])

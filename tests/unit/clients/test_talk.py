@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from memsync import Memsync
-from memsync.agents import quick
+from memsync.agents import toolcall
 from memsync.agents.entry import find_place
 from memsync.agents.hooks import answer
 from memsync.clients import known
@@ -130,15 +130,15 @@ def test_copilot_is_told_after_a_tool_what_is_anchored_to_it_because_it_takes_no
     project.remember("Ask first, the deploy follows", anchors=["$ git push"])
     claude = {"session_id": "c1", "timestamp": "2026-11-22T02:38:32.035Z", "tool_name": "Bash"}
     before = {**claude, "tool_input": {"command": "git push"}}  # of the hooks of Claude Code, which it runs as well
-    assert quick.is_quiet("pre-tool", "claude", before, str(project.layout.start), project.env)
+    assert toolcall.is_quiet("pre-tool", "claude", before, str(project.layout.start), project.env)
     about = {"toolName": "bash", "toolArgs": given}
     out = copilot(project, "post-tool", toolResult={"resultType": "success", "textResultForLlm": "x"}, **about)
     assert set(out) == {"additionalContext"}
     assert "the deploy follows" in out["additionalContext"]
     again = {"sessionId": "c1", **about, "toolResult": {"textResultForLlm": "pushed\n<exited with exit code 0>"}}
-    assert quick.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
+    assert toolcall.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
     again["toolResult"] = {"textResultForLlm": "Error: no remote\n<exited with exit code 1>"}
-    assert not quick.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
+    assert not toolcall.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
 
 
 def test_codex_is_never_answered_with_a_key_that_it_does_not_know(project):

@@ -1,4 +1,8 @@
-"""What a prompt is about: the part of a long one that carries information, and the questions of one that has several. Pure."""
+"""Which prompts deserve no recall at all, and what of the others is looked for: the part of a long one that carries information, and its questions. Pure.
+
+Two of three real prompts have nothing to do with any memory; the plainest of
+them are told by their words, before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_COMMAND = re.compile(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+_LOOKED_AT = 1_000  # characters; what is longer says something
+_MOST_WORDS = 8  # a longer prompt says something, whatever its words
+
+# Each of them alone asks nothing that a memory could answer, and neither do a few of them in a row.
+_SMALL = frozenset(
+    """
+    ok okay okey k kk yes yep yeah yup ya y no nope nah n sure right correct exactly true agreed fine good great nice
+    cool perfect awesome excellent amazing wonderful lovely super wow well done thanks thank thx ty cheers please pls plz
+    continue proceed go ahead on keep going next again retry try more do it that this one you can could should would
+    lgtm ship sounds looks look works worked working all the a an i we so very much really now then just let's lets
+    for your hi hello hey yo morning afternoon evening bye goodbye night stop wait hold hmm hm uh um oh ah
+    danke ja nein weiter bitte merci oui non gracias sí si sigue
+    """.split()
+)
 _WHOLE: Final = 6_000  # characters up to which a prompt is looked for as it is
 _HEAD, _TAIL = 1_500, 2_000  # of a longer one; people say what they want before or behind what they paste
 _SCANNED: Final = 32_000  # characters at either end in which lines that tell of an error are looked for
@@ -17,6 +37,21 @@ _WORDS: Final = 4  # of a part at least
 _LONG: Final = 25  # words from which a prompt may be about several things
 _CODE: Final = re.compile(r"(?s)```.*?(?:```|\Z)")
 _BREAK: Final = re.compile(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
+
+
+def small_talk(prompt: str) -> str:
+    """Return why *prompt* needs no memories: "empty", "command" or "small talk"; "" if it may need some."""
+    text = prompt.strip()
+    if not text:
+        return "empty"
+    if text.startswith("/") and _COMMAND.match(text):
+        return "command"
+    said = text[:_LOOKED_AT].lower().replace("’", "'")
+    if any(word.isalnum() and word not in _SMALL for word in said.split()):
+        return ""  # which a pattern would find as well, and takes longer
+    words = _WORD.findall(said)
+    is_small = len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
+    return "small talk" if is_small else ""
 
 
 def find_gist(prompt: str) -> str:
