@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final
 
@@ -33,13 +33,8 @@ def rows_with(words: Collection[str], data: bytes, *, exact: bool = False) -> by
 def compare_lines(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
     """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
     now, *before = ([row for row in text.split(b"\n") if row] for text in _without_common_ends(new, *old))
-    return combine([now] * len(before), before)
-
-
-def combine(fresh: Sequence[list[bytes]], gone: Sequence[list[bytes]]) -> tuple[Rows, Rows, Rows]:
-    """Return what `compare_lines` does of the lines of the new version and of each old one; those that both have may be left out."""
-    came = [subtract(*both) for both in zip(fresh, gone, strict=True)]
-    went = [subtract(*both) for both in zip(gone, fresh, strict=True)]
+    came = [subtract(now, rows) for rows in before]
+    went = [subtract(rows, now) for rows in before]
     others = [set(rows) for rows in came[1:]]
     added = tuple(row for row in came[0] if all(row in rows for rows in others))
     removed = tuple(row for row in went[0] if all(row in rows for rows in went))

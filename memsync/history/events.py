@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -22,6 +23,7 @@ from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, find_id, format_time, may_be_shown, same_but_for_time, shown_id, tick
+from memsync.store.places import Layout
 
 Kind = Literal["added", "changed", "removed"]
 _TIMES: Final = frozenset({"id", "updated_at"})
@@ -313,10 +315,6 @@ def at(project: Project, rev: str) -> Iterator[Project]:
     Raises:
         NoHistory: *rev* names no commit.
     """
-    from tempfile import TemporaryDirectory
-
-    from memsync.store.places import Layout
-
     files = files_of(project)
     commit = history.resolve(files.root, rev)
     (data,) = history.read(files.root, [(commit.id, files.path)])
@@ -453,22 +451,5 @@ def find_uncommitted(project: Project, files: Files, commit: str) -> list[Event]
     Raises:
         NoHistory: git failed.
     """
-    if not commit:
-        return differences_now(project, {})
-    ids = _find_ids(project, files, commit)
-    if ids is None:
-        return differences_now(project, read_live(files.root, files.path, commit, lines_known(project)))
-    if not ids:
-        return []
-    pick = partial(rows_with, ids, exact=True)
-    return differences_now(project, read_live(files.root, files.path, commit, {}, pick), ids.__contains__)
-
-
-def _find_ids(project: Project, files: Files, commit: str) -> set[str] | None:
-    """Return which memories git's patch speaks of; None where all must be looked at."""
-    store = project.store("project")
-    store.refresh()
-    if store.waiting or store.nameless() or (rows := history.rows_now(files.root, files.path, commit)) is None:
-        return None
-    lines = [jsonl.read_line(row) for row in rows]
-    return None if any(line.id is None or line.nameless for line in lines) else {line.id for line in lines if line.id}
+    known = lines_known(project)
+    return differences_now(project, read_live(files.root, files.path, commit, known) if commit else {})

@@ -20,12 +20,13 @@ from memsync.memories.project import Project
 from memsync.records import same_but_for_time
 
 _NO_FILE: Final = "no file"
-_KEPT: Final = 32  # commits: one page and some, of up to 200 memories each
+_KEPT: Final = 32  # commits: one page and some
+_MOST: Final = 200  # memories of each; of more only how many they are is known
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What happened in some commits that led to *tip*, newest first, in how many rows more of them, and whether older ones follow."""
+    """What happened in some commits that led to *tip*, newest first, to how many more memories, and whether older ones follow."""
 
     tip: str
     events: Sequence[Event]
@@ -39,7 +40,7 @@ def read_stretch(
 ) -> Stretch:
     """Return what *most* commits did, behind *skip* others that led to *tip*; without one to HEAD, and not committed yet.
 
-    After *seconds* no further one is read, but for the first: of a large file git makes a few patches a second.
+    After *seconds* no further one is read, but for the first: of a large file a few are read in a second.
 
     Raises:
         NoHistory: there is no git, or *tip* names no commit.
@@ -66,9 +67,10 @@ def read_stretch(
 
 @lru_cache(_KEPT)
 def _read_commit(root: Path, commit: str, names: tuple[str, ...]) -> tuple[Sequence[Event], int]:
-    """Return what a commit did, which nothing changes any more, and in how many rows more."""
-    patch = history.read_commit(root, commit, names)
-    return tuple(read_steps(root, [patch.step], bool, {}))[::-1], patch.left
+    """Return what a commit did, which nothing changes any more, to some memories, and to how many more."""
+    steps = history.steps(root, names, revs=["--no-walk=unsorted", commit])
+    found = [*read_steps(root, steps, bool, {})][::-1]
+    return found[:_MOST], len(found[_MOST:])
 
 
 def _link(events: Sequence[Event]) -> list[Event]:

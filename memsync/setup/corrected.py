@@ -11,6 +11,7 @@ from memsync.janitor.queue import Action
 from memsync.learn.corrections import Said, spread
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.setup.clients import refresh_blocks
 
 
 def follow(project: Project, corrections: Iterable[Entry]) -> list[Said]:
@@ -50,6 +51,4 @@ def undo(project: Project, name: str = "") -> Decision:
 
 
 def _renew(project: Project) -> None:
-    from memsync.setup.clients import refresh_blocks
-
     refresh_blocks(project)

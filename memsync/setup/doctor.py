@@ -8,15 +8,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from memsync import __version__
+from memsync.agents.actions import check
+from memsync.agents.serving import list_servers
 from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, jsonl, merge, text_merges
-from memsync.git import attributes, conflict
+from memsync.git import attributes, conflict, driver
+from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
 from memsync.history import audit
+from memsync.history.lost import find_dropped, find_lost, find_returned
+from memsync.index import static
 from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.setup.adopting import explain_unclaimed
-from memsync.store import checkout, files
+from memsync.setup.client_status import check_server, is_ours, survey
+from memsync.store import checkout, files, workflow
+from memsync.store.checkout import Checkout
+from memsync.store.left_behind import find_lost_folders
 from memsync.store.places import Layout
 from memsync.store.store import Store
 from memsync.system.texts import count, one_line
@@ -60,9 +69,6 @@ def examine(project: Project) -> list[Finding]:
 
 
 def _examine_trust(project: Project) -> Iterator[Finding]:
-    from memsync.agents.actions import check
-    from memsync.store import workflow
-
     for one in workflow.find_waiting(project.layout, project.loaded):
         what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
         yield Finding("note", one.name, what)
@@ -74,16 +80,12 @@ def _examine_trust(project: Project) -> Iterator[Finding]:
 
 
 def _examine_embedder(project: Project) -> Iterator[Finding]:
-    from memsync.index import static
-
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
         what = "damaged, so recall by meaning is unreliable; install memsync again"
         yield Finding("error", str(static.BUILTIN), what)
 
 
 def _examine_clients(project: Project) -> Iterator[Finding]:
-    from memsync.setup.client_status import check_server, is_ours, survey
-
     clients = survey(project)
     if (server := check_server(project, clients)) and not server.answers:
         yield Finding("error", "memsync mcp", str(server))
@@ -94,9 +96,6 @@ def _examine_clients(project: Project) -> Iterator[Finding]:
 
 
 def _examine_servers(project: Project) -> Iterator[Finding]:
-    from memsync import __version__
-    from memsync.agents.serving import list_servers
-
     for one in list_servers(project.layout):
         name = f"memsync {one['kind']}".strip()
         if not one["kind"]:
@@ -129,8 +128,6 @@ def _examine_skills(project: Project) -> Iterator[Finding]:
 
 
 def _find_lost(project: Project) -> Iterator[Finding]:
-    from memsync.history.lost import find_dropped, find_lost, find_returned
-
     try:
         lost, returned, dropped = find_lost(project), find_returned(project), find_dropped(project)
     except MemsyncError:
@@ -260,11 +257,6 @@ def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_git(project: Project) -> Iterator[Finding]:
     if project.layout.git is None or project.layout.root is None:
         return
-    from memsync.git import driver
-    from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
-    from memsync.store.checkout import Checkout
-    from memsync.store.left_behind import find_lost_folders
-
     for name, path, number in find_lost_folders(project.layout.git):
         what = (
             f"the folder of the worktree {name} is gone, {path}, and {count(number, 'change')} of memories wait there: "
@@ -310,8 +302,6 @@ def fix_findings(project: Project) -> list[str]:
 
 
 def _fix_git(project: Project) -> list[str]:
-    from memsync.git import driver
-
     if project.layout.git is None or project.layout.root is None:
         return []
     return [*driver.make_patches_plain(project.layout.git.root), *_fix_attributes(project.layout)]
@@ -319,8 +309,6 @@ def _fix_git(project: Project) -> list[str]:
 
 def _fix_attributes(layout: Layout) -> Iterator[str]:
     """Let git take what a filter makes of the memories as bytes."""
-    from memsync.git.install import find_rule
-
     rule = find_rule(layout)
     if rule is None or not rule.damages or layout.project is None:
         return

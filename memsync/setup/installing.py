@@ -12,7 +12,8 @@ from pathlib import Path
 
 from memsync.clients import known
 from memsync.errors import MemsyncError, StoreError
-from memsync.git import attributes
+from memsync.git import attributes, driver
+from memsync.git import install as git
 from memsync.git.hookfile import NAMES as HOOKS
 from memsync.memories.project import Project
 from memsync.records import Scope
@@ -21,6 +22,7 @@ from memsync.setup import parked, repository, stealth
 from memsync.setup.client_status import ServerStatus, ask_server
 from memsync.setup.clients import Change, detect
 from memsync.store import checkout, files, filters
+from memsync.store.checkout import Checkout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,10 +173,6 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
     """Put our hooks beside the user's, and return what was done, and what else is to be said."""
     if project.layout.git is None or project.layout.root is None:
         return [], []
-    from memsync.git import driver
-    from memsync.git import install as git
-    from memsync.store.checkout import Checkout
-
     try:
         hooks, states = git.find_states(project.layout, git.read_noted(Checkout(project.layout.git.root)))
         lacking = [name for name, state in states.items() if state != "installed"]
@@ -290,8 +288,6 @@ def _describe_rest(project: Project) -> list[str]:
 def _remove_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
     if project.layout.git is None or project.layout.root is None:
         return []
-    from memsync.git import install as git
-
     found = git.status(project.layout)
     there = [name for name, state in found["hooks"].items() if state != "missing"]
     done = [f"git: removed the hooks {', '.join(there)}"] if there else []
@@ -306,8 +302,6 @@ def read_hook_states(project: Project) -> dict[str, str]:
     """Return the state of each of our hooks of git: installed, outdated, off or missing; nothing where they have no use."""
     if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return {}
-    from memsync.git import install as git
-
     try:
         states: dict[str, str] = git.status(project.layout)["hooks"]
     except MemsyncError:

@@ -14,6 +14,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -69,8 +70,6 @@ def plan_taking(root: Path, path: Path, after: bytes | None) -> Taken:
 
 def directory_of(local: Path, root: Path) -> Path:
     """Return where the private store with *local* keeps what was taken out of *root*."""
-    from hashlib import sha256
-
     return local / "trees" / sha256(str(root.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

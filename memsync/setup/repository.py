@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from memsync.errors import ConfigError, Remedy, UsageError
 from memsync.git import attributes
+from memsync.index.embedders import choose
 from memsync.memories.project import Project
 from memsync.memories.reach import note_known
 from memsync.memories.stores import keep_key
@@ -173,8 +174,6 @@ def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> No
 
 
 def _check_embedder(spec: str) -> None:
-    from memsync.index.embedders import choose
-
     try:
         choose(spec)
     except ValueError as error:

@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
 from memsync.format import codec, jsonl, merge
-from memsync.git import attributes, driver
+from memsync.git import attributes, driver, install
+from memsync.learn import candidates
 from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -249,8 +250,6 @@ def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:
     if rest != data:
         yield parked.plan_taking(base, path, rest or None)
     if git:
-        from memsync.git import install
-
         for path, after in install.find_blocks_in_tree(project.layout):
             yield parked.plan_taking(base, path, after)
 
@@ -287,8 +286,6 @@ def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str
 
 def _carry_local(place: Place, private: Place) -> None:
     """Make what is known of the memories, and what waits, known to the private store, and keep it for the way back."""
-    from memsync.learn import candidates
-
     _open_state(private).absorb(_open_state(place))
     candidates.carry(place, private)
     parked.keep_local(parked.directory_of(private.local, place.directory.parent) / "local", place.local)
@@ -327,8 +324,6 @@ def put_back(project: Project) -> Returned | None:
     park, place = parked.load(_park_directory(project)), project.layout.project
     if park is None or place is None:
         return None
-    from memsync.learn import candidates
-
     base, private = base_of(project), project.layout.place("stealth")
     kept = Place("stealth", _park_directory(project), None, private=True)
     if kept.local.is_dir():
