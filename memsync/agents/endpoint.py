@@ -89,7 +89,8 @@ class Endpoint:
         if not hasattr(socket, "AF_UNIX") or len(os.fsencode(path)) > wire.LONGEST:
             raise OSError(f"no socket can be made at {path}")
         make_dirs(directory, private=True)
-        if not _is_private(directory):
+        owner = directory.stat()
+        if sys.platform != "win32" and (owner.st_uid != os.geteuid() or owner.st_mode & 0o077):
             raise PermissionError(f"{directory} is not this user's alone")
         new = path.with_name(f"{path.name}.new")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -160,8 +161,3 @@ class Endpoint:
                 return None
             return self._commands(project, request)
         return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])
-
-
-def _is_private(directory: Path) -> bool:
-    found = directory.stat()
-    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -138,9 +138,9 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
         refusal = rules.refusal(entry) or session.why_withheld(entry)
         rule = rule if rule in ("given", "triage") else refusal or rule
         if isinstance(entry, Hit) and prompt is not None:
-            evidence = find_evidence(asked, entry)._replace(
-                alike=_find_alike(entry, given, near) if rule == "alike" else ""
-            )
+            lines = (one for one in near if isinstance(one, Hit) and one.id in given) if rule == "alike" else ()
+            alike = next((one.id for one in lines if says_the_same(one, entry)), "")
+            evidence = find_evidence(asked, entry)._replace(alike=alike)
             verdicts.append(Verdict(entry, rule, entry.score, entry.confidence, evidence))
         else:
             verdicts.append(Verdict(entry, rule, None, None))
@@ -178,12 +178,6 @@ def find_evidence(asked: Sequence[Recall], hit: Hit) -> Evidence:
 def _spell(terms: Sequence[str], hit: Hit) -> str:
     said = embedding_text(hit.memory)
     return " ".join(sorted((find_word(term, said) for term in terms), key=said.find))
-
-
-def _find_alike(entry: Hit, given: Collection[str], near: Iterable[Entry]) -> str:
-    """Return the id of the line that says what *entry* does, if one alone does."""
-    lines = (one for one in near if isinstance(one, Hit) and one.id in given)
-    return next((one.id for one in lines if says_the_same(one, entry)), "")
 
 
 def say_why_nothing(found: Injection, verdicts: Sequence[Verdict]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -133,34 +133,28 @@ def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
     return f"{event} {turn} {zlib.crc32(str(payload.get('prompt') or '').encode('utf-8', 'replace')):08x}"
 
 
-def _list_cleared(outcomes: Iterable[Outcome]) -> list[int]:
-    return [result["previous_count"] for _, result in outcomes if "previous_count" in result]
-
-
 def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     session = turn.session
     hits = [entry for found in turn.injections for entry in found.entries if isinstance(entry, Hit)]
     sure = {hit.id: round(hit.confidence, 2) for hit in hits}
+    # What fitted and was not given, each with the rule, as `explain` names it.
+    left = {
+        entry.id: rule
+        for found in turn.injections
+        for rule, some in (("budget", found.left_out), ("alike", found.folded))
+        for entry in some
+    }
+    cleared = [result["previous_count"] for _, result in outcomes if "previous_count" in result]
     return {
         **describe(client, event, session.id, turn.values["source"], at=format_time(session.project.clock())),
         "given": [entry.id for found in turn.injections for entry in found.entries],
         **({"sure": sure} if sure else {}),
         **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),
-        **({"left": left} if (left := _list_left(turn.injections)) else {}),
-        **({"cleared": sum(cleared)} if (cleared := _list_cleared(outcomes)) else {}),
+        **({"left": left} if left else {}),
+        **({"cleared": sum(cleared)} if cleared else {}),
         "filtered": sum(found.filtered for found in turn.injections),
         "reason": next((found.reason for found in turn.injections if found.reason), ""),
         "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],
-    }
-
-
-def _list_left(injections: Iterable[Injection]) -> dict[str, str]:
-    """Return the memories that fitted and were not given, each with the rule, as `explain` names it."""
-    return {
-        entry.id: rule
-        for found in injections
-        for rule, some in (("budget", found.left_out), ("alike", found.folded))
-        for entry in some
     }
 
 

@@ -48,11 +48,11 @@ class Ledger:
 
     def keep(self, name: str, text: str) -> None:
         """Keep *text* as a variable of the session, which a workflow may name in braces."""
-        self._change(lambda variables: {**variables, _KEPT: {**texts_of(variables), name: text}})
+        self._change(lambda variables: {**variables, _KEPT: {**_dict_of(variables.get(_KEPT)), name: text}})
 
     def kept(self) -> dict[str, str]:
         """Return the texts that were kept for the session."""
-        return texts_of(self.variables())
+        return {str(name): str(text) for name, text in _dict_of(self.variables().get(_KEPT)).items()}
 
     def has_context(self) -> bool:
         """Tell whether a session that is resumed has what it was given: unless it is new to us, or a compaction took it."""
@@ -180,15 +180,9 @@ class Ledger:
         return self._forget({COMPACTED: format_time(self.project.clock())})
 
     def _forget(self, also: Mapping[str, Any] | None = None) -> int:
-        count = 0
-
-        def empty(variables: dict[str, Any]) -> dict[str, Any]:
-            nonlocal count
-            count = len(variables.get(LEDGER) or ())
-            return {**variables, LEDGER: {}, _GIVING: {}, **(also or {})}
-
+        count = len(self.variables().get(LEDGER) or ())
         if self._has_store:  # else nothing was ever noted
-            self._change(empty)
+            self._change(lambda variables: {**variables, LEDGER: {}, _GIVING: {}, **(also or {})})
         return count
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
@@ -199,11 +193,6 @@ class Ledger:
 def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return what the session was given, among its *variables*."""
     return _dict_of(variables.get(LEDGER))
-
-
-def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts kept among the *variables* of a session."""
-    return {str(name): str(text) for name, text in _dict_of(variables.get(_KEPT)).items()}
 
 
 def _dict_of(value: object) -> dict[str, Any]:

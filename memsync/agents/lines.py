@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.agents.injection import Rules, drop_copies
 from memsync.memories.filters import SURE, least_confidence
-from memsync.memories.links import Link, links_of
+from memsync.memories.links import links_of
 from memsync.memories.results import Entry, Hit
 from memsync.records import shown_id
 
@@ -16,13 +16,9 @@ if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
-
 TOLD: Final = 0.65  # share of a text's words in the lines above it together, from which it tells nothing new
-
 FIRST: Final = 2  # lines that go by the order of the ranking; the others are the surest
-
 FRONT: Final = 0.5  # share of the surest one's confidence from which the first of the ranking is given beside it
-
 SHORT: Final = 12  # terms up to which a text is one statement
 _LINKED: Final = 2
 _RELATIONS: Final = {"because": "the reason for {}", "needs": "{} needs it", "see": "see also, for {}"}
@@ -150,16 +146,9 @@ def follow_links(
     known = {entry.id for entry in given}
     wanted = {link.target: (entry, link) for entry, link in reversed(links) if not link.skill}
     targets = [target for target in dict.fromkeys(link.target for _, link in links) if target in wanted.keys() - known]
-    found = drop_copies(_find_allowed(session, targets, rules), rules.ledger)[:_LINKED]
+    allowed = [one for one in session.find_all(targets) if not (rules.refusal(one) or session.why_withheld(one))]
+    found = drop_copies(allowed, rules.ledger)[:_LINKED]
     for entry in found:
-        said[entry.id] = _describe_link(*wanted[entry.id])
+        of, link = wanted[entry.id]
+        said[entry.id] = _RELATIONS[link.relation].format(shown_id(of.id))
     return [session.project.mark(entry) for entry in found], said
-
-
-def _find_allowed(session: RecallSession, ids: Iterable[str], rules: Rules) -> list[Entry]:
-    found = session.find_all(ids)
-    return [entry for entry in found if not (rules.refusal(entry) or session.why_withheld(entry))]
-
-
-def _describe_link(entry: Entry, link: Link) -> str:
-    return _RELATIONS[link.relation].format(shown_id(entry.id))

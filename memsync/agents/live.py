@@ -122,7 +122,9 @@ class Live:
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance
             self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
-            self._tidy_when_quiet()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tidy, name="memsync-tidy", daemon=True)
+                self._thread.start()
         return self._project
 
     def _appearance(self) -> Hashable:
@@ -138,11 +140,6 @@ class Live:
             stop()
         self._resources.close()
 
-    def _tidy_when_quiet(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._tidy, name="memsync-tidy", daemon=True)
-            self._thread.start()
-
     def _tidy(self) -> None:
         """Do what a command does at its end, each time the calls have paused."""
         while self._thread is threading.current_thread():
@@ -156,20 +153,17 @@ class Live:
     def _settle(self) -> None:
         try:
             if self._project is not None:
-                is_behind = self._project.is_behind
-                self._project.close()
-                self._screen_some(self._project, is_behind=is_behind)
-                self._project.stores.close()  # which the screening has opened again
+                project, is_behind = self._project, self._project.is_behind
+                project.close()
+                # Some of what nobody has screened here, so that no answer has to wait for that; the rest at the next rest.
+                if self._unscreened is None and is_behind:
+                    self._unscreened = project.entries(Filters(archived=True))
+                if self._unscreened and not project.screening.screen_all(self._unscreened, seconds=_SLICE):
+                    self._rest.add("project")
+                project.stores.close()  # which the screening has opened again
                 processes.trim()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
-
-    def _screen_some(self, project: Project, *, is_behind: bool) -> None:
-        """Screen a few of the memories that nobody has screened here, so that no answer has to wait for that; the rest at the next rest."""
-        if self._unscreened is None and is_behind:
-            self._unscreened = project.entries(Filters(archived=True))
-        if self._unscreened and not project.screening.screen_all(self._unscreened, seconds=_SLICE):
-            self._rest.add("project")
 
 
 def _debouncer(quiet: float) -> Debouncer[str]:

@@ -89,17 +89,14 @@ def find_caller(project: Project, meta: Mapping[str, Any], pids: Sequence[int]) 
     Codex names its session and, for a subagent, the thread. Claude Code and Gemini CLI name none; Claude Code's is
     in the environment, until the user begins another one in the same client.
     """
-    named = _named_in(meta)
+    named, thread = meta.get("sessionId"), meta.get("threadId")
+    if not isinstance(named, str):
+        named = ""
+    if named and isinstance(thread, str) and thread not in ("", named):
+        named = f"{named}/{thread}"
     if not named and "MEMSYNC_SESSION_ID" not in project.env:
         named = _find_by_client(project, pids)
     return RecallSession(project, named or project.journal.session_id or "")
-
-
-def _named_in(meta: Mapping[str, Any]) -> str:
-    session, thread = meta.get("sessionId"), meta.get("threadId")
-    if not (isinstance(session, str) and session):
-        return ""
-    return f"{session}/{thread}" if isinstance(thread, str) and thread not in ("", session) else session
 
 
 def find_parent(project: Project, payload: Mapping[str, Any]) -> str:

@@ -48,7 +48,10 @@ def serve(start: Path, *, idle: float, say: Callable[[Path], None], commands: Co
             live = Live(start.absolute(), env=env)
             _serve(live, Endpoint(live, env, kind="serve", commands=commands), told, idle, say)
     except LockTimeout as error:
-        raise MemsyncError(f"another process answers for this project already{_name(mark)}") from error
+        pid = ""
+        with suppress(OSError, ValueError):
+            pid = f" (pid {int(mark.read_bytes())})"
+        raise MemsyncError(f"another process answers for this project already{pid}") from error
 
 
 def _serve(live: Live, endpoint: Endpoint, told: socket.socket, idle: float, say: Callable[[Path], None]) -> None:
@@ -88,21 +91,15 @@ def _hear_signals() -> socket.socket:
     return heard
 
 
-def _name(mark: Path) -> str:
-    with suppress(OSError, ValueError):
-        return f" (pid {int(mark.read_bytes())})"
-    return ""
-
-
-def list_servers(layout: Layout, env: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
+def list_servers(layout: Layout) -> list[dict[str, Any]]:
     """Return pid, kind ("serve" or "mcp") and version of each process that listens for the project of *layout*.
 
     Both are "" of one that does not say so in time: it hangs, or is of an old version.
     """
     found = []
     root = os.path.realpath(layout.root or layout.start)
-    for path in wire.sockets(root, env):
-        if os.path.dirname(path) == run_dir(root, env) and (there := wire.connect(path, _LOOK)):
+    for path in wire.sockets(root, os.environ):
+        if os.path.dirname(path) == run_dir(root) and (there := wire.connect(path, _LOOK)):
             said: Mapping[str, Any] = {}
             with there, suppress(OSError, ValueError):
                 there.sendall(json.dumps({"event": wire.WHO, "version": ""}).encode() + b"\n")

@@ -7,7 +7,7 @@ from functools import cache
 from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
 from memsync.agents.ledger import COMPACTED, Ledger, ledger_of
@@ -117,25 +117,15 @@ class RecallSession(Ledger):
         threshold: float | None = None,
         budget: int | None = None,
         restart: bool = False,
+        typed: bool = True,
     ) -> Injection:
         """Return the memories that *prompt* is about and that the session does not have.
 
-        With *restart*, when the only ones that fit were given before, the ledger begins anew (seed 003).
+        With *restart*, when the only ones that fit were given before, the ledger begins anew (seed 003). A text that is
+        not *typed* by the user is no small talk.
         """
-        if why := small_talk(prompt):
+        if typed and (why := small_talk(prompt)):
             return Injection(reason=why)
-        return self.about(prompt, limit=limit, threshold=threshold, budget=budget, restart=restart)
-
-    def about(
-        self,
-        prompt: str,
-        *,
-        limit: int | None = None,
-        threshold: float | None = None,
-        budget: int | None = None,
-        restart: bool = False,
-    ) -> Injection:
-        """Do what `at_prompt` does with a text that may be anything."""
         limit = self.project.limit_of(SHOWN) if limit is None else limit
         rules = self.rules(threshold, asked=True)
         found, known, replaced = self._search(prompt, rules, limit)
@@ -188,22 +178,16 @@ class RecallSession(Ledger):
             return not refusal
 
         asked, filters = list_questions(prompt), Filters(archived=True, keep=keep)
-        if self._finds_nothing(asked):
-            return Recall(hits=(), query=prompt, floor=self.project.settings.recall_threshold), [], set()
+        project, floor = self.project, self.project.settings.recall_threshold
+        # A hook is in a hurry, and reads no record that cannot answer.
+        is_alone = project.is_brief and project.above is None
+        if is_alone and not any(project.finder.can_reach(text, floor) for text in asked):
+            return Recall(hits=(), query=prompt, floor=floor), [], set()
         found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
         known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)
         return found, known, replaced
-
-    def _finds_nothing(self, asked: Iterable[str]) -> bool:
-        """Tell whether nothing answers any of what is *asked* well enough, where a hook is in a hurry and reads no record that cannot."""
-        floor = self.project.settings.recall_threshold
-        return (
-            self.project.is_brief
-            and self.project.above is None
-            and not any(self.project.finder.can_reach(text, floor) for text in asked)
-        )
 
     def build(
         self,
@@ -244,16 +228,13 @@ class RecallSession(Ledger):
         owner = own(self.project, entry)
         if owner.screening.holds_secret(entry, lambda: owner.vetting.allowed):
             return "secret"
-        return (self.waits(entry) and "flagged") or (self._is_gone(entry) and "gone") or ""
-
-    def _is_gone(self, entry: Entry) -> bool:
-        """Tell whether nothing is left of what *entry* is anchored to."""
-        root = own(self.project, entry).layout.root
-        if not entry.memory.anchors or root is None or entry.scope == "global":
-            return False
+        if self.waits(entry):
+            return "flagged"
+        if not entry.memory.anchors or owner.layout.root is None or entry.scope == "global":
+            return ""
         from memsync.memories.citations import is_gone  # most memories have no anchors
 
-        return is_gone(entry.memory.anchors, root)
+        return "gone" if is_gone(entry.memory.anchors, owner.layout.root) else ""
 
     def waits(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""
@@ -310,11 +291,7 @@ class RecallSession(Ledger):
         if not injection.entries:
             return
         given = _keys_of(injection)
-
-        def add(variables: dict[str, Any]) -> dict[str, Any]:
-            return {**variables, LEDGER: {**ledger_of(variables), **given}}
-
-        self._change(add)
+        self._change(lambda variables: {**variables, LEDGER: {**ledger_of(variables), **given}})
         self._held = {id_: key for id_, key in self._held.items() if id_ not in given}
         self.record(injection)
 
@@ -323,16 +300,11 @@ class RecallSession(Ledger):
         now = self.project.clock()
         of = {(entry.repo, entry.scope): own(self.project, entry) for entry in injection.entries}
         for place, owner in of.items():
-            shown = {
-                entry.id: owner.screening.note(entry)
-                for entry in injection.entries
-                if (entry.repo, entry.scope) == place
-            }
+            entries = [entry for entry in injection.entries if (entry.repo, entry.scope) == place]
+            shown = {entry.id: owner.screening.note(entry) for entry in entries}
             state = owner.state(place[1])
-            used = [
-                (id_, now) for id_ in shown if not id_.startswith(SKILL_PREFIX)
-            ]  # one that is named is not used yet
-            state.record_use(used, shown)
+            # A skill that is named is not used yet.
+            state.record_use([(id_, now) for id_ in shown if not id_.startswith(SKILL_PREFIX)], shown)
             if self.id:
                 state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from memsync.agents.notes import LEDGER, open_noted, scope_of
+from memsync.errors import MemsyncError
+from memsync.memories.index_file import open_index
+from memsync.memories.listing import count_current
+from memsync.store import config
+from memsync.store.config import Loaded
+from memsync.store.places import Layout, locate
 from memsync.system import limits
-
-if TYPE_CHECKING:
-    from memsync.store.config import Loaded
-    from memsync.store.places import Layout
-    from memsync.store.settings import Settings
 
 _SECONDS: Final = 1.0  # after which the line stays empty
 _LONGEST: Final = 1024 * 1024  # bytes of what the client says
@@ -37,27 +40,21 @@ def _read_input() -> dict[str, Any]:
     """Return what the client says; a shell at a terminal says nothing."""
     if sys.stdin is None or os.isatty(0):
         return {}
-    from memsync.system.limits import read_json
-
     with suppress(OSError, ValueError):
-        found = read_json(os.read(0, _LONGEST))
+        found = limits.read_json(os.read(0, _LONGEST))
         return found if isinstance(found, dict) else {}
     return {}
 
 
 def describe(cwd: str, session: str) -> str:
     """Return the line for the *session* in the project around *cwd*: how many memories there are, and how many it was given."""
-    from pathlib import Path
-
-    from memsync.errors import MemsyncError
-    from memsync.store import config
-    from memsync.store.places import locate
-
     try:
         layout = locate(Path(cwd), os.environ)
         loaded = config.load(layout)
         count = _count(cwd, layout, loaded)
-        given = _count_given(layout, loaded.settings, session)
+        scope = scope_of(layout, loaded.settings)
+        state = open_noted(layout.place(scope), session) if scope else None
+        given = len(state.variables(session).get(LEDGER) or ()) if state else 0
     except (MemsyncError, OSError):
         return "memsync: memory is unavailable\n"
     return f"memsync {count}{f' · {given} given' if given else ''}\n" if count else ""
@@ -65,9 +62,6 @@ def describe(cwd: str, session: str) -> str:
 
 def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
     """Return how many memories are not archived: by the index, or else by the stores."""
-    from memsync.memories.index_file import open_index
-    from memsync.memories.listing import count_current
-
     count = None if loaded.unreadable or layout.notes else open_index(layout, loaded.settings).ask(count_current)
     if count is not None:
         return count
@@ -76,12 +70,3 @@ def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
     project = Project.open(cwd)
     project.stores.refresh()
     return sum(memory.archived_at is None for store in project.stores.values() for memory in store.memories().values())
-
-
-def _count_given(layout: Layout, settings: Settings, session: str) -> int:
-    """Return how many memories the *session* was given."""
-    from memsync.agents.notes import LEDGER, open_noted, scope_of
-
-    scope = scope_of(layout, settings)
-    state = open_noted(layout.place(scope), session) if scope else None
-    return len(state.variables(session).get(LEDGER) or ()) if state else 0

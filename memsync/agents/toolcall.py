@@ -6,13 +6,10 @@ memories, and guards the user's turn. Imports next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memsync.memories import commands, lookup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
 _READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")

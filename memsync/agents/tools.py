@@ -191,7 +191,7 @@ def after_failure(session: RecallSession, call: ToolCall) -> Injection:
     """
     if not (text := find_complaint(call.error)):
         return Injection(reason="no error is told")
-    found = session.about(text, limit=1)
+    found = session.at_prompt(text, limit=1, typed=False)
     if found.entries and found.gate < SURE * found.floor:
         return Injection(reason="not sure enough", gate=found.gate, floor=found.floor)
     return found

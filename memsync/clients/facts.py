@@ -164,9 +164,9 @@ def server(*keys: str, kind: str = "", **more: Any) -> Entry:
     return Entry((*(keys or ("mcpServers",)), SERVER), value, "MCP server")
 
 
-def allow(*keys: str, pattern: str, names: Iterable[str] = READ_TOOLS) -> tuple[Entry, ...]:
-    """Return what lets a client use the tools *names* without asking, as words in the list at *keys*."""
-    return tuple(Entry(keys, pattern.format(name), "allowed tools", is_element=True) for name in names)
+def allow(*keys: str, pattern: str) -> tuple[Entry, ...]:
+    """Return what lets a client use the reading tools without asking, as words in the list at *keys*."""
+    return tuple(Entry(keys, pattern.format(name), "allowed tools", is_element=True) for name in READ_TOOLS)
 
 
 # the answers of hooks

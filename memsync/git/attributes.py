@@ -6,7 +6,7 @@ Git is asked for the rule in force, not the files: a later line, another `.gitat
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -38,19 +38,17 @@ def add_lines(data: bytes, newline: bytes = b"\n", *, is_filtered: bool = False)
     for name, *words in filter(None, map(bytes.split, rows)):
         said.setdefault(name, set()).update(map(_name_of, words))
     wanted = (_FILTERED if is_filtered else _MEMORIES, _SKILLS)
-    missing = [_leave_out(line, said.get(line.split()[0], set())) + newline for line in wanted]
-    missing = [line for line in missing if b" merge=" in line]
+    missing = []
+    for path, *words in map(bytes.split, wanted):
+        line = b" ".join([path, *(word for word in words if _name_of(word) not in said.get(path, ()))])
+        if b" merge=" in line:
+            missing.append(line + newline)
     gap = newline if missing and rows and not rows[-1].endswith(b"\n") else b""
     return b"".join([*rows, gap, *missing])
 
 
 def _name_of(word: bytes) -> bytes:
     return word.lstrip(b"-!").partition(b"=")[0]
-
-
-def _leave_out(line: bytes, names: Collection[bytes]) -> bytes:
-    path, *words = line.split()
-    return b" ".join([path, *(word for word in words if _name_of(word) not in names)])
 
 
 def is_ours(row: bytes) -> bool:

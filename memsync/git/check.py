@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -58,15 +59,11 @@ class AllowLists:
         """Return that of the file *path*, relative to the top; nothing where the settings cannot be read."""
         root = find_root(path)
         if root not in self._known:
-            self._known[root] = self._load(root)
+            self._known[root] = NOTHING
+            with suppress(MemsyncError):
+                layout = locate(self._top / root)
+                self._known[root] = load_allowed(layout, config.load(layout).settings.allow_secrets)
         return self._known[root]
-
-    def _load(self, root: str) -> Allow:
-        try:
-            layout = locate(self._top / root)
-            return load_allowed(layout, config.load(layout).settings.allow_secrets)
-        except MemsyncError:
-            return NOTHING
 
     def list_roots(self) -> list[Path]:
         """Return the projects that were asked for."""

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -225,7 +224,13 @@ class _Versions:
             self.bare.update(name for name, text in zip(names, texts, strict=True) if not text)
             return compare_lines(*texts)
         rows: list[bytes] = []
-        self._read(names[0], path, partial(self._collect, rows))
+
+        def collect(block: bytes) -> bytes:
+            found = (self._pick(block) if self._pick else block).split(b"\n")
+            rows.extend(self._known.get(row, row) for row in found if row)
+            return b""
+
+        self._read(names[0], path, collect)
         self.bare.update(names[1:] if rows else names)
         return tuple(subtract(rows, [])), (), ()
 
@@ -246,11 +251,6 @@ class _Versions:
         if data is None:
             raise NoHistory(f"git does not have {name[:10]} any more; `git fsck` says more")
         return data
-
-    def _collect(self, rows: list[bytes], block: bytes) -> bytes:
-        found = (self._pick(block) if self._pick else block).split(b"\n")
-        rows.extend(self._known.get(row, row) for row in found if row)
-        return b""
 
 
 def versions(root: Path, path: str) -> Iterator[bytes]:

@@ -114,8 +114,9 @@ def takes_block(data: bytes) -> bool:
     return names[at : at + 1] != [] and names[at] in _SHELLS
 
 
-def put_block(data: bytes, new: bytes) -> bytes:
-    """Return the hook *data* with our block *new*: in the place of the old one, else before all that it does."""
+def renew_block(name: str, data: bytes, roots: Sequence[str], directory: str) -> bytes:
+    """Return the hook *data* with our block as it is written now: in the place of the old one, else before all that it does."""
+    new = make_block(name, roots, directory=directory, made=is_made(data), chained=is_chained(data))
     if place := find_block(data):
         return data[: place[0]] + new + data[place[1] :]
     end = data.index(b"\n") + 1 if data.startswith(b"#!") else 0

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -111,18 +111,12 @@ def _check_staged(checkout: Checkout) -> int:
     if _stopping:
         or_allow = ", or see `memsync config memory.secrets.allow`" if "secret" in kinds else ""
         _say(f"nothing was committed; take it out{or_allow}")
-    if "secret" in kinds:
-        for why in filter(None, map(_find_notice, lists.list_roots())):
-            _say(why)
+    # Among the settings that wait for approval may be one that lets a text pass.
+    for root in lists.list_roots() if "secret" in kinds else ():
+        with suppress(MemsyncError):
+            if why := notice(config.load(locate(root)).waiting):
+                _say(why)
     return BLOCKED if _stopping else 0
-
-
-def _find_notice(root: Path) -> str:
-    """Return what to say about settings that wait for approval, among which may be one that lets a text pass."""
-    try:
-        return notice(config.load(locate(root)).waiting)
-    except MemsyncError:
-        return ""
 
 
 def _stage(checkout: Checkout, roots: Sequence[str]) -> None:
@@ -264,18 +258,10 @@ def _wait_for_end(pid: int) -> None:
     if hasattr(os, "pidfd_open"):
         import select
 
-        try:
+        with suppress(OSError):  # it has ended
             select.select([os.pidfd_open(pid)], [], [], _LONGEST)
-        except OSError:
-            return  # it has ended
-    else:
-        while time.monotonic() < end and _is_there(pid):
+        return
+    with suppress(OSError):  # it has ended
+        while time.monotonic() < end:
+            os.kill(pid, 0)
             time.sleep(_PAUSE)
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True

@@ -35,6 +35,11 @@ class Hooks:
         """Whether others get the files too, so that nothing of this machine may be in them."""
         return self.keeper in ("repository", "husky")
 
+    def find_program(self) -> str:
+        """Return the directory of our command, as hooks of this machine alone may name it; "" if it has no place of its own."""
+        program = None if self.is_shared else driver.own_program()
+        return str(program.parent) if program else ""
+
 
 def find_hooks(checkout: Checkout, layout: Layout) -> Hooks:
     """Ask git where the hooks of *checkout* are.
@@ -93,7 +98,7 @@ def install(layout: Layout) -> list[str]:
             *done,
             f"lefthook writes the hooks here; merge into its configuration (a key may stand there only once):\n{hookfile.lefthook_snippet()}",
         ]
-    directory, roots = "" if hooks.is_shared else _own_directory(), list_roots(checkout)
+    directory, roots = hooks.find_program(), list_roots(checkout)
     files.make_dirs(hooks.directory, private=False)
     for name in hookfile.NAMES:
         done += _install_one(hooks.directory / name, roots, directory)
@@ -111,32 +116,25 @@ def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
         yield f"noted {root} as a directory with memories in this clone"
 
 
-def _own_directory() -> str:
-    """Return where our command is; "" if it has no place of its own."""
-    program = driver.own_program()
-    return str(program.parent) if program else ""
-
-
 def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]:
     path = _find_holder(path)
-    name = path.name.removesuffix(".legacy")
-    data, seen = files.read(path) if not path.is_symlink() else (b"", files.stamp(path))
-    if path.is_symlink() or (seen != files.ABSENT and not hookfile.find_block(data) and not _takes_block(path, data)):
-        yield from _chain(path, hookfile.make_script(name, places, directory=directory, chained=True))
-    elif seen == files.ABSENT:
+    name, data = path.name.removesuffix(".legacy"), _read_script(path)
+    if not os.path.lexists(path):
         _create(path, hookfile.make_script(name, places, directory=directory))
         yield f"created {path}"
-    else:
-        is_made, is_chained = hookfile.is_made(data), hookfile.is_chained(data)
-        new = hookfile.make_block(name, places, directory=directory, made=is_made, chained=is_chained)
-        if (changed := hookfile.put_block(data, new)) != data:
-            files.rewrite(path, changed, was=data)
-            yield f"added a block to {path}"
-
-
-def _takes_block(path: Path, data: bytes) -> bool:
+        return
     # A hook that may not be run is switched off; our block must not switch it on.
-    return hookfile.takes_block(data) and (os.access(path, os.X_OK) or path.parent.name == ".husky")
+    takes_block = hookfile.takes_block(data) and (os.access(path, os.X_OK) or path.parent.name == ".husky")
+    if path.is_symlink() or not (hookfile.find_block(data) or takes_block):
+        yield from _chain(path, hookfile.make_script(name, places, directory=directory, chained=True))
+    elif (changed := hookfile.renew_block(name, data, places, directory)) != data:
+        files.rewrite(path, changed, was=data)
+        yield f"added a block to {path}"
+
+
+def _read_script(path: Path) -> bytes:
+    """Return the text of the hook *path*; nothing of one that is not there, or is a link."""
+    return b"" if path.is_symlink() else files.read(path)[0]
 
 
 def _find_holder(path: Path) -> Path:
@@ -184,7 +182,7 @@ def uninstall(layout: Layout) -> list[str]:
 
 def _uninstall_one(path: Path) -> Iterator[str]:
     path = _find_holder(path)
-    data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+    data = _read_script(path)
     if not hookfile.find_block(data):
         return
     if not hookfile.is_made(data):
@@ -212,7 +210,7 @@ def find_blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
     hooks = find_hooks(checkout, layout)
     for name in hookfile.NAMES if hooks.is_shared else ():
         path = _find_holder(hooks.directory / name)
-        data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+        data = _read_script(path)
         if not hookfile.find_block(data) or hookfile.find_block(repo.read_staged(path) or b""):
             continue
         here = layout.git.root / path.relative_to(os.path.realpath(layout.git.root))
@@ -256,7 +254,7 @@ def find_states(layout: Layout, noted: Sequence[str] | None) -> tuple[Hooks, dic
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     hooks = find_hooks(checkout, layout)
-    directory = "" if hooks.is_shared else _own_directory()
+    directory = hooks.find_program()
     return hooks, {name: _find_state(checkout.top, hooks, name, noted or ["."], directory) for name in hookfile.NAMES}
 
 
@@ -297,11 +295,9 @@ def _find_state(top: Path, hooks: Hooks, name: str, places: Sequence[str], direc
         call = f"memsync git hook {name}".encode()
         return "installed" if any(call in files.read(top / one)[0] for one in _LEFTHOOK) else "missing"
     path = _find_holder(hooks.directory / name)
-    data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+    data = _read_script(path)
     if not hookfile.find_block(data):
         return "missing"
     if hooks.keeper != "husky" and not os.access(path, os.X_OK):
         return "off"
-    made, chained = hookfile.is_made(data), hookfile.is_chained(data)
-    new = hookfile.make_block(name, places, directory=directory, made=made, chained=chained)
-    return "installed" if hookfile.put_block(data, new) == data else "outdated"
+    return "installed" if hookfile.renew_block(name, data, places, directory) == data else "outdated"

@@ -15,7 +15,6 @@ from memsync.history.events import Event, Kind, differences, find_uncommitted
 from memsync.history.lines import Files, files_of, lines_known, read_live
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
-from memsync.store.places import SKILLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +68,6 @@ def leave_out_private(project: Project, found: Difference) -> Difference:
     )
 
 
-def _skills_folder(files: Files) -> str:
-    """Return the folder of skills, from the top."""
-    return f"{files.folder}{SKILLS}"
-
-
 def difference(project: Project, span: str = "HEAD") -> Difference:
     """Return what changed from A to B for *span* "A..B", since they parted for "A...B", from A to the work tree for "A".
 
@@ -114,13 +108,13 @@ def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Mome
 def _read_skills(files: Files, commit: str) -> Mapping[str, str]:
     if not commit:
         return {}
-    paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
+    paths = [path for path in history.listing(files.root, commit, files.skills) if path.endswith("/SKILL.md")]
     pairs = zip(paths, history.read(files.root, [(commit, path) for path in paths]), strict=True)
     return {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
 
 
 def _read_skills_now(files: Files) -> dict[str, str]:
-    folder = files.root / _skills_folder(files)
+    folder = files.root / files.skills
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*/SKILL.md")):
         with suppress(StoreError):  # a link that leads out is nothing that git would commit

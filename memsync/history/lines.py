@@ -11,6 +11,7 @@ from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.git import history
 from memsync.memories.project import Project
+from memsync.store.places import SKILLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class Files:
     def folder(self) -> str:
         """The project from the top, with a slash behind it; "" if it is the top."""
         return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
+
+    @property
+    def skills(self) -> str:
+        """The folder of the project's skills, from the top."""
+        return f"{self.folder}{SKILLS}"
 
 
 def files_of(project: Project) -> Files:
@@ -39,9 +45,9 @@ def files_of(project: Project) -> Files:
     return Files(root, project.store("project").path.relative_to(root).as_posix())
 
 
-def live_lines(data: bytes | None, known: Mapping[bytes, Line] | None = None) -> dict[str, Line]:
-    """Return the lines of the live memories of a file, by id; those that are *known* are not read again."""
-    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"", known)).items() if line.memory}
+def live_lines(data: bytes | None) -> dict[str, Line]:
+    """Return the lines of the live memories of a file, by id."""
+    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"")).items() if line.memory}
 
 
 def read_live(

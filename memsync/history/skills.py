@@ -14,7 +14,6 @@ from memsync.memories.project import Project
 from memsync.skills import check
 from memsync.skills.store import SKILL_FILE
 from memsync.store.files import read, resolve_inside
-from memsync.store.places import SKILLS
 
 
 class SkillEvent(NamedTuple):
@@ -45,7 +44,7 @@ def skill_events(project: Project, name: str) -> list[SkillEvent]:
         SkillNotFound: neither git nor the work tree has it.
     """
     files = files_of(project)
-    path = f"{files.folder}{SKILLS}/{check.clean_name(name)}/{SKILL_FILE}"
+    path = f"{files.skills}/{check.clean_name(name)}/{SKILL_FILE}"
     has_commits = bool(history.head(files.root))
     names = history.names_of(files.root, path) if has_commits else []
     found = [

@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import zlib
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
 from memsync.memories import commands
 from memsync.system.home import run_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
 FORMAT = 1
 _MOST = 60_000  # keys: a file stays below 256 KB whatever is anchored

@@ -23,16 +23,15 @@ _MADE_ANEW: Final = ("lock*", "*.lock", "*.queue", "*.tmp", "index*", ".gitignor
 def explain_unclaimed(project: Project) -> list[tuple[Path, str]]:
     """Return the private stores that may be this project's, and what to do about each."""
     layout = project.layout
-    found = find_unclaimed(layout.home, layout.git, layout.root or layout.start) if layout.home else []
-    return [(path, _explain(path)) for path in found]
-
-
-def _explain(path: Path) -> str:
-    held = count(len(_open(path).memories()), "memory")
-    return (
-        f"a private store of an older memsync ({held}), which may be another project's and is not used; if you have kept "
-        f"private memories of this one before, `memsync doctor --adopt {path.name}` takes it over"
-    )
+    found = []
+    for path in find_unclaimed(layout.home, layout.git, layout.root or layout.start) if layout.home else ():
+        held = count(len(_open(path).memories()), "memory")
+        what = (
+            f"a private store of an older memsync ({held}), which may be another project's and is not used; if you have kept "
+            f"private memories of this one before, `memsync doctor --adopt {path.name}` takes it over"
+        )
+        found.append((path, what))
+    return found
 
 
 def _open(path: Path) -> Store:

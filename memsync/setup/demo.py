@@ -43,23 +43,22 @@ def _chapters(directory: Path) -> Iterator[str]:
     checkout.create(project, name="Demo", email="demo@example.org")
     with Project.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
         yield "# Memories are lines of a file in your repository"
-        yield from _open_store(memsync)
+        repository.init(memsync)
+        yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
+        report = memsync.import_(sources.read(_SET))
+        yield _print_line("memsync import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
         yield "# They are found by words, parts of names and meaning, typos or not"
         yield from _ask_questions(memsync)
         yield "# A copy is not stored twice, and an edit by hand counts at once"
-        yield from _remember_copy(memsync)
-        yield from _edit_by_hand(memsync, project / ".gobby" / "memories.jsonl")
+        yield _remember_copy(memsync)
+        path = project / ".gobby" / "memories.jsonl"
+        path.write_text(path.read_text(encoding="utf-8").replace("port 5432", "port 5433"), encoding="utf-8")
+        found = _recall(memsync, "postgres port", "5433")
+        yield _print_line("an editor changes 5432 to 5433 in the file", found)
         repo_line = checkout.commit_all(project, "Remember how the shop works")
         yield _print_line("git commit", f"{repo_line}: memories travel with the code")
         yield "# The next session of an agent is given what fits, before it answers"
         yield _brief_agent(memsync, "update the CI workflow to the newest node", "Node 20")
-
-
-def _open_store(memsync: Project) -> Iterator[str]:
-    repository.init(memsync)
-    yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
-    report = memsync.import_(sources.read(_SET))
-    yield _print_line("memsync import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 
 def _ask_questions(memsync: Project) -> Iterator[str]:
@@ -71,18 +70,12 @@ def _ask_questions(memsync: Project) -> Iterator[str]:
         yield _print_line(f'memsync recall "{query}"{note}', _recall(memsync, query, expected))
 
 
-def _remember_copy(memsync: Project) -> Iterator[str]:
+def _remember_copy(memsync: Project) -> str:
     again = memsync.remember("prices are integers in  CENTS everywhere; only the views format them.")
     if again.status != "exists":
         raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
     answer = f"{again.status}: {again.entry.id}, {again.reason}"
-    yield _print_line("memsync remember (the same text again)", answer)
-
-
-def _edit_by_hand(memsync: Project, path: Path) -> Iterator[str]:
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
-    yield _print_line("an editor changes 5432 to 5433 in the file", _recall(memsync, "postgres port", "5433"))
+    return _print_line("memsync remember (the same text again)", answer)
 
 
 def _brief_agent(memsync: Project, prompt: str, expected: str) -> str:

@@ -64,7 +64,9 @@ def examine(project: Project) -> list[Finding]:
     found += _find_lost(project)
     found += _examine_clients(project)
     found += _examine_servers(project)
-    found += _examine_embedder(project)
+    if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
+        what = "damaged, so recall by meaning is unreliable; install memsync again"
+        found.append(Finding("error", str(static.BUILTIN), what))
     return found
 
 
@@ -77,12 +79,6 @@ def _examine_trust(project: Project) -> Iterator[Finding]:
     wrong = [f"{step.source}: {why}; `memsync workflow validate` checks it" for step in steps if (why := check(step))]
     for problem in dict.fromkeys((*found.problems, *wrong)):
         yield Finding("warning", "workflows", problem)
-
-
-def _examine_embedder(project: Project) -> Iterator[Finding]:
-    if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
-        what = "damaged, so recall by meaning is unreliable; install memsync again"
-        yield Finding("error", str(static.BUILTIN), what)
 
 
 def _examine_clients(project: Project) -> Iterator[Finding]:
@@ -291,24 +287,23 @@ def fix_findings(project: Project) -> list[str]:
     Raises:
         StoreError
     """
-    done = list(_fix_git(project))
+    done = list(_fix_git(project.layout))
     for store in project.stores.values():
         if not store.place.directory.exists():
             continue
         done += _fix_file(project, store)
-        if store.place.private:
-            done += _fix_modes(store)
+        for path, _, wanted in _find_open_paths(store) if store.place.private else ():
+            with blaming(path):
+                path.chmod(wanted)
+            done.append(f"{path}: mode {wanted:o}")
     return done
 
 
-def _fix_git(project: Project) -> list[str]:
-    if project.layout.git is None or project.layout.root is None:
-        return []
-    return [*driver.make_patches_plain(project.layout.git.root), *_fix_attributes(project.layout)]
-
-
-def _fix_attributes(layout: Layout) -> Iterator[str]:
-    """Let git take what a filter makes of the memories as bytes."""
+def _fix_git(layout: Layout) -> Iterator[str]:
+    """Make patches of memories plain, and let git take what a filter makes of them as bytes."""
+    if layout.git is None or layout.root is None:
+        return
+    yield from driver.make_patches_plain(layout.git.root)
     rule = find_rule(layout)
     if rule is None or not rule.damages or layout.project is None:
         return
@@ -340,10 +335,3 @@ def _fix_file(project: Project, store: Store) -> Iterator[str]:
         yield f"{store.place.memories}: put in canonical form"
     if exported.held:
         yield f"{store.place.memories}: left alone; {exported.held}"
-
-
-def _fix_modes(store: Store) -> Iterator[str]:
-    for path, _, wanted in _find_open_paths(store):
-        with blaming(path):
-            path.chmod(wanted)
-        yield f"{path}: mode {wanted:o}"

@@ -32,15 +32,12 @@ def is_server(value: Any) -> bool:
     said = [value[key] for key in _PROGRAMS if key in value] if isinstance(value, dict) else []
     if not said:
         return False
-    words = said[0] if isinstance(said[0], list) else [said[0], *_list(value.get("args"))]
+    args = value.get("args")
+    words = said[0] if isinstance(said[0], list) else [said[0], *(args if isinstance(args, list) else [args])]
     if not all(isinstance(word, str) for word in words) or not words:
         return False
     program = re.split(r"[/\\]", words[0])[-1].removesuffix(".exe")
     return program == "memsync" and words[1:] == ["mcp"]
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 class Look(NamedTuple):

@@ -197,16 +197,13 @@ def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
     """Return how our entries leave the work tree, and which stay because git tracks the file."""
     if project.layout.root is None:
         return [], []
-    changes = install.plan_removal(project, known.list_names(), stealth=False)
-    tracked = [change for change in changes if project.layout.git and _is_everybodys(change)]
+    changes, tracked = install.plan_removal(project, known.list_names(), stealth=False), []
+    for change in changes if project.layout.git else ():
+        staged = checkout.read_staged(change.target.path)
+        if staged is not None and install.list_entries(change.target, staged.decode("utf-8", "replace")):
+            tracked.append(change)  # the team's
     stay = [f"{change.target.path} is tracked by git and stays as it is" for change in tracked]
     return [change for change in changes if change not in tracked], stay
-
-
-def _is_everybodys(change: Change) -> bool:
-    """Tell whether our entries are in git's index, so that they are the team's."""
-    text = checkout.read_staged(change.target.path)
-    return text is not None and bool(install.list_entries(change.target, text.decode("utf-8", "replace")))
 
 
 def _list_next_steps(clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> list[str]:
@@ -303,7 +300,6 @@ def read_hook_states(project: Project) -> dict[str, str]:
     if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return {}
     try:
-        states: dict[str, str] = git.status(project.layout)["hooks"]
+        return git.find_states(project.layout, git.read_noted(Checkout(project.layout.git.root)))[1]
     except MemsyncError:
         return {}
-    return states

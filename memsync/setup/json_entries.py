@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from memsync.clients.facts import Entry, guard
 from memsync.setup import jsonedit
@@ -42,15 +42,10 @@ def add(text: str, wanted: Sequence[Entry]) -> str:
     text = _drop(
         text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), (), wanted
     )
-    text = _guard(text, wanted)
-    for one in wanted:
-        text = _add(text, one)
-    return text
-
-
-def _guard(text: str, wanted: Sequence[Entry]) -> str:
     for _, command in reversed(list(_find_unguarded(jsonedit.parse(text), wanted))):
         text = jsonedit.replace(text, command, guard(command.scalar))
+    for one in wanted:
+        text = _add(text, one)
     return text
 
 
@@ -67,9 +62,10 @@ def _find_unguarded(root: Node, wanted: Sequence[Entry]) -> Iterator[tuple[str, 
 def _add(text: str, wanted: Entry) -> str:
     nodes = _walk(jsonedit.parse(text), wanted.keys)
     for depth, node in enumerate(nodes):
-        is_list = wanted.is_element and depth == len(wanted.keys)
-        if depth < len(wanted.keys) or is_list:
-            _check(text, node, "[" if is_list else "{", wanted.keys[:depth])
+        is_list = depth == len(wanted.keys)
+        if node.kind != ("[" if is_list else "{") and (wanted.is_element or not is_list):
+            what = f"{'.'.join(wanted.keys[:depth]) or 'the file'} is not {'a list' if is_list else 'an object'}"
+            raise Misfit(what, text.count("\n", 0, node.start) + 1)
     if len(nodes) > len(wanted.keys):
         is_there = not wanted.is_element or any(_is_wanted_by(own, wanted) for own in find_owned(nodes[0], [wanted]))
         return text if is_there else jsonedit.add(text, nodes[-1], None, wanted.value)
@@ -79,22 +75,13 @@ def _add(text: str, wanted: Entry) -> str:
     return jsonedit.add(text, nodes[-1], wanted.keys[len(nodes) - 1], value)
 
 
-def _check(text: str, node: Node, kind: str, keys: Keys) -> None:
-    if node.kind != kind:
-        name = "an object" if kind == "{" else "a list"
-        raise Misfit(f"{'.'.join(keys) or 'the file'} is not {name}", text.count("\n", 0, node.start) + 1)
-
-
 def _is_wanted_by(own: Own, wanted: Entry) -> bool:
     if not wanted.is_element:
         return own.keys == wanted.keys[:-1] and own.does is None
     if isinstance(wanted.value, str):
         return own.keys == wanted.keys and own.word == wanted.value
-    return own.keys == wanted.keys and own.does == _what_does(wanted.value)
-
-
-def _what_does(item: Mapping[str, Any]) -> tuple[str, str] | None:
-    return hook_of(item["hooks"][0] if "hooks" in item else item)
+    handler = wanted.value["hooks"][0] if "hooks" in wanted.value else wanted.value
+    return own.keys == wanted.keys and own.does == hook_of(handler)
 
 
 def remove(text: str, wanted: Sequence[Entry], kept: Collection[Keys] = ()) -> str:
@@ -194,13 +181,9 @@ def _children(node: Node | None, kind: str) -> tuple[Child, ...]:
 
 def _find_owned_in_item(keys: Keys, event: Node, at: int, item: Node) -> Iterator[Own]:
     """Yield what is ours of *item*: a handler, or a group of them, of which it may hold others too."""
-    if does := hook_of(item.value):
-        yield Own(keys, event, at, does)
-    yield from _find_owned_in_group(keys, event, at, item)
-
-
-def _find_owned_in_group(keys: Keys, event: Node, at: int, group: Node) -> Iterator[Own]:
-    handlers = group.get("hooks")
+    if does_itself := hook_of(item.value):
+        yield Own(keys, event, at, does_itself)
+    handlers = item.get("hooks")
     does = [hook_of(child.node.value) for child in _children(handlers, "[")]
     if handlers and all(does):
         yield from (Own(keys, event, at, one) for one in does if one)

@@ -60,7 +60,7 @@ def list_doomed(project: Project) -> list[Doomed]:
         found.append(Doomed(find_git_local(layout.git, layout.root), "counts and logs")) if layout.root else None
     if layout.root:
         found += [Doomed(path, "empty") for path in _list_empty(project, layout.root)]
-        if _our_lines(layout.root / ".gitattributes"):
+        if any(map(attributes.is_ours, files.read(layout.root / ".gitattributes")[0].splitlines())):
             found.append(Doomed(layout.root / ".gitattributes", "our lines in it"))
     if note := find_note(project):
         found.append(Doomed(note, "that this machine knows it"))
@@ -86,10 +86,6 @@ def _list_empty(project: Project, root: Path) -> Iterator[Path]:
         with suppress(OSError):
             if not [one for one in path.iterdir() if one.name != "skills" or any(one.iterdir())]:
                 yield path
-
-
-def _our_lines(path: Path) -> bool:
-    return any(map(attributes.is_ours, files.read(path)[0].splitlines()))
 
 
 def save_copies(project: Project, to: Path | None = None) -> list[Copy]:
@@ -159,9 +155,7 @@ def purge(doomed: list[Doomed]) -> list[str]:
                 _strip(one.path)
             elif one.what == "empty":
                 one.path.rmdir()
-            elif one.path.is_symlink():
-                one.path.unlink()
-            elif one.path.is_dir():
+            elif one.path.is_dir() and not one.path.is_symlink():
                 shutil.rmtree(one.path)
             else:
                 one.path.unlink()

@@ -225,11 +225,7 @@ def _move_out(project: Project, shared: Store, stealth: Store) -> list[str]:
     shared.remove([id_ for id_ in moved if shared.get(id_)], project.clock(), keep=False)
     kept = len(shared.memories())
     rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
-    return [f"moved {_format_count(len(moved))} to {stealth.place.memories}{rest}"]
-
-
-def _format_count(number: int) -> str:
-    return count(number, "memory")
+    return [f"moved {count(len(moved), 'memory')} to {stealth.place.memories}{rest}"]
 
 
 def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:
@@ -370,7 +366,7 @@ def _move_in(project: Project, plan: Off, moves: Sequence[Entry], park: Parked |
         if project.stores[scope].in_log_form:
             project.stores[scope].export()
     ids = ", ".join(entry.id for entry in moved)
-    return [f"moved {_format_count(len(moved))} to {project.layout.place('project').memories}: {ids}"]
+    return [f"moved {count(len(moved), 'memory')} to {project.layout.place('project').memories}: {ids}"]
 
 
 def _is_as_it_was(project: Project, moves: Sequence[Entry], before: bytes) -> bool:

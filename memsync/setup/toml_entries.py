@@ -100,7 +100,7 @@ def _remove(text: str, tables: str, value: dict[str, Any]) -> str:
     del meant[tables][SERVER]
     block = _spell(text, tables, value)
     cut = text.removeprefix(block) if text.startswith(block) else text.replace(_newline(text) + block, "", 1)
-    return _first_that_says(_without_empty(meant, tables), tables, cut, lambda: _remove_table(text, tables))
+    return _first_that_says(meant, tables, cut, lambda: _remove_table(text, tables))
 
 
 def _remove_table(text: str, tables: str) -> str:

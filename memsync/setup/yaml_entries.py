@@ -45,7 +45,9 @@ def remove(text: str, wanted: Sequence[Entry]) -> str:
     for one in wanted:
         servers = _read_servers(text, one)
         if is_server(servers.pop(SERVER, None)):
-            text = _check(text, _cut(text, one), one, servers)
+            head, rows = _spell(text, one)
+            cut = text.removesuffix(head + rows) if text.endswith(head + rows) else text.replace(rows, "", 1)
+            text = _check(text, cut, one, servers)
     return text
 
 
@@ -76,12 +78,6 @@ def _put(text: str, one: Entry, *, is_first: bool) -> str:
         return text + (head[len(one.keys[0]) + 1 :] if text and not text.endswith("\n") else "") + head + rows
     at = text.find(head, 0 if text.startswith(head) else text.find(f"\n{head}") + 1) + len(head)
     return text[:at] + rows + text[at:]
-
-
-def _cut(text: str, one: Entry) -> str:
-    head, rows = _spell(text, one)
-    alone = head + rows
-    return text[: -len(alone)] if text.endswith(alone) else text.replace(rows, "", 1)
 
 
 def _check(before: str, after: str, one: Entry, servers: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ user's name is read from git's settings where they say it plainly.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -93,6 +93,30 @@ class Checkout:
         except subprocess.SubprocessError as error:
             return Done(NOT_RUN, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    def stream(self, *words: str) -> Generator[bytes]:
+        """Yield the lines that `git WORDS` prints, as they come; closed, it ends git.
+
+        Raises:
+            GitRefused: it failed, after what it printed.
+        """
+        import subprocess
+
+        with subprocess.Popen(
+            [programs.find("git"), *words],
+            cwd=self.top,
+            env={**self._env, **QUIET},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdout
+            try:
+                yield from process.stdout
+                if process.wait():
+                    raise GitRefused(words[0], "")
+            finally:
+                process.kill()
 
     @contextmanager
     def lock_ref(self, name: str, new: str, old: str, reason: str) -> Iterator[Callable[[], None]]:

@@ -12,11 +12,9 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Mapping
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 LARGEST_YAML: Final = 128 * 1024  # characters; the parser reads about 100 a millisecond at its slowest
 LARGEST_SETTINGS: Final = 512 * 1024  # characters of JSON or TOML in the settings of programs

@@ -191,24 +191,21 @@ def explain_distrust(local: Path) -> str:
         return "is a link" if stat.S_ISLNK(status.st_mode) else "is not a directory"
     try:
         with os.scandir(local) as entries:
-            return next(filter(None, (_explain_entry(one) or _explain_closed(one, status) for one in entries)), "")
+            return next(filter(None, (_explain_entry(one, status) for one in entries)), "")
     except PermissionError:  # as where somebody was root, or in a container, when memsync was first used
         return UNREADABLE
 
 
-def _explain_entry(entry: os.DirEntry[str]) -> str:
-    """Return why the directory of *entry* may not be used; "" if it may."""
+def _explain_entry(entry: os.DirEntry[str], holder: os.stat_result) -> str:
+    """Return why the directory of *entry*, with the status *holder*, may not be used; "" if it may.
+
+    What may not be read, as after `sudo memsync`, is a reason. What a group writes at the same time is its writer's alone
+    until it is whole, and what comes and goes, as SQLite's log does, is none.
+    """
     if entry.is_symlink():
         return f"holds {entry.name}, which is a link"
-    is_usual = entry.is_file() or entry.is_dir()
-    return "" if is_usual else f"holds {entry.name}, which is neither a regular file nor a directory"
-
-
-def _explain_closed(entry: os.DirEntry[str], holder: os.stat_result) -> str:
-    """Return why *entry* of a directory with the status *holder* may not be read, as after `sudo memsync`; "" if it may.
-
-    What a group writes at the same time is its writer's alone until it is whole. What comes and goes, as SQLite's log does, is no reason.
-    """
+    if not (entry.is_file() or entry.is_dir()):
+        return f"holds {entry.name}, which is neither a regular file nor a directory"
     wanted = os.R_OK | (os.X_OK if entry.is_dir() else 0)
     if holder.st_mode & stat.S_IWGRP or os.access(entry.path, wanted):
         return ""

@@ -31,9 +31,8 @@ def walk_up() -> Iterator[tuple[int, list[str]]]:
     for _ in range(_FARTHEST):
         if pid <= 1 or (found := _read_proc(pid) or _ask_ps(pid)) is None:
             return
-        words, parent = found
-        yield pid, words
-        pid = parent
+        yield pid, found[0]
+        pid = found[1]
 
 
 def list_running() -> Iterator[tuple[list[str], str]]:
@@ -42,9 +41,10 @@ def list_running() -> Iterator[tuple[list[str], str]]:
     A directory is "" where the system does not tell it, as on macOS; processes of other users are left out then.
     On Windows there are none.
     """
-    seen: set[str] = set()
+    seen, started = set[str](), set[str]()
     for _ in range(_ROUNDS):
-        started = _list_numbers() - seen
+        with suppress(OSError):
+            started = set(filter(str.isdecimal, os.listdir("/proc"))) - seen
         seen |= started
         for number in sorted(started, key=int):
             with suppress(OSError):  # it has ended, or is another user's
@@ -53,12 +53,6 @@ def list_running() -> Iterator[tuple[list[str], str]]:
     if not seen:
         for line in _run_ps("-x", "-o", "args=").splitlines():
             yield line.split(), ""
-
-
-def _list_numbers() -> set[str]:
-    with suppress(OSError):
-        return set(filter(str.isdecimal, os.listdir("/proc")))
-    return set()
 
 
 def _read_proc(pid: int) -> tuple[list[str], int] | None:

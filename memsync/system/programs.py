@@ -32,15 +32,12 @@ def start_apart(*words: str) -> None:
 @contextmanager
 def keep_safe_path() -> Iterator[None]:
     """Let no worker that `multiprocessing` starts meanwhile load a module of the working directory."""
-    before = os.environ.get("PYTHONSAFEPATH")
+    before = os.environ.get("PYTHONSAFEPATH", "")  # which means the same as none
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+        os.environ["PYTHONSAFEPATH"] = before
 
 
 def find(name: str, env: Mapping[str, str] = os.environ) -> str:
