@@ -264,8 +264,8 @@ def undo(project: Project, /, ref: str | None, again: bool, is_list: bool, yes: 
     done = deciding.undo_command(project, ref or "", again=again)
     verb = "did again" if again else "took back"
     lines = [f"{verb} {undoing.spell_command(done.command)} of {_spell_time(done.at)}"]
-    lines += [render.entry_line(entry, project.clock(), "  is now ") for entry in done.brought]
-    lines += [render.entry_line(entry, project.clock(), "  is gone ") for entry in done.removed]
+    lines += [render.entry_line(entry, project.clock(), "  now ") for entry in done.brought]
+    lines += [render.entry_line(entry, project.clock(), "  removed ") for entry in done.removed]
     waits = "waits no longer" if again else "waits for approval again"
     candidates = (memory for raw in done.proposals if (memory := decode(raw.encode()).memory))
     lines += [f"  {waits}: {render.one_line(memory.content)}" for memory in candidates]

@@ -41,7 +41,7 @@ _END: Final = ("q", "\x04", "\x03", "")
 @click.option("--edit", "action", flag_value="edit", help="Approve it in other words (--text).")
 @click.option("--best", "action", flag_value="best", help="Of copies: keep the first, drop the others.")
 @click.option("--merge", "action", flag_value="merge", help="Make one text of both (--text).")
-@click.option("--supersede", "action", flag_value="supersede", help="Let it stand for the other.")
+@click.option("--supersede", "action", flag_value="supersede", help="Let it replace the other.")
 @click.option("--private", "action", flag_value="private", help="Move it out of the work tree.")
 @click.option("--reject", "action", flag_value="reject", help="Reject it.")
 @click.option("--text", help='The text for --edit and --merge ("-": standard input).')
@@ -60,8 +60,9 @@ def review(
     """Decide what waits for you: candidates, contradictions, what is out of date or brought by others.
 
     One card at a time, one key each: a approve, e edit, m merge, s supersede,
-    p private, x reject; j and k go on and back, u takes back, q stops. Of copies
-    b keeps the best, a all, h puts another one first, s leaves them for later.
+    p private, x reject; j and k go on and back, u takes back, q stops. With
+    copies b keeps only the best, a keeps all, h makes another one the best, s
+    leaves them for later.
     Without a terminal the cards are listed, and options decide one.
 
     \b
@@ -209,10 +210,10 @@ def review_copies(project: Project, /) -> Answer | None:
     """Go through likely copies, memories that may say the same: one key a group.
 
     b keeps the first and drops the others, a keeps all and asks no more, m lets
-    you edit the text that is kept, h puts another one first, s leaves it for
-    later, u takes the last key back, q stops. "lost" is what only a dropped text
-    has. What is private may be dropped for a copy in the project, never the
-    other way round. Without a terminal the groups are only listed. It is the
+    you edit the text that is kept, h puts another one first, s leaves the group
+    for later, u takes the last key back, q stops. "lost" is what only a dropped
+    text has. A private memory may be dropped for a copy in the project, never
+    the other way round. Without a terminal the groups are only listed. It is the
     same as `memsync review --kind copies`.
 
     \b

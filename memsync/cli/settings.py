@@ -110,7 +110,7 @@ def _set_value(project: Project, key: str, value: str | None, *, is_global: bool
     known = settings.get(project.settings, key)
     found = {"key": key, "value": known, "path": str(path)}
     if value is None:
-        return Answer(found, f"taken out of {path}; {_spell_value(known)} counts now")
+        return Answer(found, f"taken out of {path}; the value is {_spell_value(known)} now")
     if note := what_leaves(name, known):
         return Answer({**found, "note": note}, f"set in {path}\n{note}")
     return Answer(found, f"set in {path}")

@@ -113,7 +113,7 @@ def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
         yield f"forgot {stale}, which has no memories any more"
     if root not in noted:
         checkout.do("config", "--local", "--add", ROOTS, root)
-        yield f"noted {root} as a directory with memories in this clone"
+        yield f"noted that this clone has memories {'at its top' if root == '.' else f'in {root}'}"
 
 
 def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]:

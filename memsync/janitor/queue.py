@@ -213,7 +213,7 @@ def read_card(project: Project, name: str) -> Card | None:
     return _OF_MEMORY[kind](project, name, project.mark(project.entry(where, memory)))
 
 
-_FORGET: Final = "forget it; restore brings it back"
+_FORGET: Final = "forget this one; restore brings it back"
 _EDIT: Final = "write it anew"
 
 
@@ -253,9 +253,9 @@ def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
 
 
 def _make_pair(name: str, why: str, entry: Entry, other: Entry | None) -> Card:
-    actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep the other alone: {_FORGET}"}
+    actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep only the other: {_FORGET}"}
     if other:
-        actions |= {"supersede": "let it stand for the other, which is archived", "merge": "make one text of both"}
+        actions |= {"supersede": "let it replace the other, which is archived", "merge": "make one text of both"}
     return Card(
         name=name,
         kind=name.partition(":")[0],
@@ -297,7 +297,7 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
     if wrong:
         actions["approve"] += f" in place of {stands_for}, which it corrects"
     elif near:
-        actions |= {"supersede": "let it stand for the stored one", "merge": "put both texts into the stored one"}
+        actions |= {"supersede": "let it replace the stored one", "merge": "put both texts into the stored one"}
     actions["reject"] = "drop it; the same text is not proposed again"
     return Card(
         name=name,

@@ -162,7 +162,7 @@ def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
     usage = project.state(scope).usage()
     if not usage:
         if entries:
-            plan.notes.append(f"{scope}: no memory was ever recalled on this machine, so none is taken for unused")
+            plan.notes.append(f"{scope}: no memory was recalled on this machine yet, so none counts as unused")
         return
     for entry in entries:
         memory = entry.memory

@@ -265,7 +265,7 @@ class _Write:
         same = edit_replacing(self.project, self.store, old, changes, self.draft.replaces)
         self._log(best, decision, reason, None if decision == "hash_exact" else codec.encode(self._give_id()))
         if taken := [name for name in changes if name != "archived_at"]:
-            reason += f"; {' and '.join(taken)} taken over"
+            reason += f"; {' and '.join(taken)} updated"
         if "archived_at" in changes:
             return self._result("updated", same, "updated", "it was archived, and is back", old)
         if self.draft.replaces:

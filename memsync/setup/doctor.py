@@ -206,7 +206,7 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
             what = "its id has characters other than letters, digits and dashes, so it is shown under this name; give it another id"
             yield Finding("note", where, what)
         if memory.conflict_of:
-            what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memsync edit {shown_id(id_)}` to keep it, or `memsync forget {shown_id(id_)}`"
+            what = f"is the other text of {shown_id(memory.conflict_of)}, kept by a merge; `memsync review --kind conflict` asks which to keep"
             yield Finding("note", where, what)
         if memory.archived_at is None and (memory.links or "[[" in memory.content):
             dangling = find_dangling(project, store.place.scope, memory)

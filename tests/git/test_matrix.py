@@ -151,7 +151,9 @@ def test_what_a_merge_kept_is_named_until_somebody_has_looked(repo, act, left):
     prepared(repo, "driver", record("a", "base"), record("a", "kept", EARLY), record("a", "theirs", LATE))
     repo.git("merge", "-q", "other")
     with Memsync.open(repo.root) as project:
-        (named,) = [finding for finding in examine(project) if "lost against mm-a in a merge" in finding.what]
+        (named,) = [
+            finding for finding in examine(project) if "is the other text of mm-a, kept by a merge" in finding.what
+        ]
         id_ = named.where.rpartition(" ")[2]
         project.update(id_, importance=project.get(id_).memory.importance) if act == "update" else project.forget(id_)
         assert not [finding for finding in examine(project) if "in a merge" in finding.what]
