@@ -122,8 +122,8 @@ def _explain_evidence(evidence: Evidence) -> Iterator[str]:
 def sessions(project: Project, /, words: tuple[str, ...]) -> Answer:
     """List the sessions of your agents, or show what one was given, and why.
 
-    An ID may be cut; without one the latest session is shown. This machine's
-    sessions only, from .gobby/local, which is no place to keep anything.
+    An ID may be shortened; without one the latest session is shown. Only
+    sessions of this machine are known, from .gobby/local/state.db.
 
     \b
     Examples:
@@ -194,7 +194,7 @@ def list_(project: Project, /) -> Answer:
 
 @command(workflow)
 @click.argument("trigger", metavar="|".join(TRIGGERS))
-@click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
+@click.option("--prompt", default="", metavar="TEXT", help="The text for {user_prompt}.")
 @_session_option
 def run(project: Project, /, trigger: str, prompt: str, session_id: str) -> Answer:
     """Run the actions of one trigger, as a hook does, and show what each returned.

@@ -163,9 +163,9 @@ def restore(project: Project, /, words: tuple[str, ...], scope: Scope | None, at
 def anchor(project: Project, /, ref: str, places: tuple[str, ...], scope: Scope | None) -> Answer:
     """Say what a memory is about: it is given before that is edited or run, and marked when it changes.
 
-    ANCHOR is PATH, PATH#SYMBOL, FOLDER/, a glob, or '$ COMMAND', beside those
-    that the memory has. Without one, its anchors are set to the files as they
-    are now: what was moved is followed, and what is gone is dropped.
+    ANCHOR is PATH, PATH#SYMBOL, FOLDER/, a glob, or '$ COMMAND', and is added
+    to the memory's anchors. Without one, the anchors are set to the files as
+    they are now: moved files are followed, and missing ones dropped.
 
     \b
     Examples:

@@ -65,8 +65,8 @@ def recall(
     A SUITE is a folder of JSON lines: corpus.jsonl has the records (id,
     content), queries.jsonl the questions (qid, kind, text), qrels.jsonl what
     is relevant (qid, id, rel). A kind that begins with na_ has no answer. With
-    facets.jsonl (qid, id, facts) distinct facts, repeats and what is off are told.
-    docs/recall.md says what the figures mean.
+    facets.jsonl (qid, id, facts) it also counts distinct facts, repeats and
+    lines that are not relevant. docs/evaluation.md says what the figures mean.
 
     \b
     Examples:

@@ -91,11 +91,11 @@ def grants() -> Answer:
 @click.option("--host", default="", metavar="NAME", help="Of a GitHub or GitLab of your own.")
 @click.option("--api", default="", metavar="URL", help="Where its API is, if not at the usual place.")
 def mirror(source: str, host: str, api: str) -> Answer:
-    """Take over who may read, as the forge has it; to be run again within a day.
+    """Copy from a forge who may read what; run it again within a day.
 
-    What a forge said counts for 24 hours, so that who loses access there
-    loses it here. The token is in MEMSYNC_GITHUB_TOKEN or
-    MEMSYNC_GITLAB_TOKEN. A CSV has a principal and a repository a row.
+    A forge's answer counts for 24 hours, so that people who lose access there
+    lose it here. The token is in MEMSYNC_GITHUB_TOKEN or MEMSYNC_GITLAB_TOKEN.
+    A CSV has a principal and a repository a row.
 
     \b
     Examples:
@@ -219,7 +219,7 @@ def audit(limit: int) -> Answer:
 )
 @click.option("--stop", is_flag=True, help="Stop, and forget what was collected.")
 def questions(collect: int | None, stop: bool) -> Answer:
-    """Show what several have asked in vain; collected only once --collect says so.
+    """Show what several people asked in vain; collected only after --collect.
 
     A text is kept when so many have asked the same, in any order of its
     words; until then only keyed hashes. After 90 days they go.

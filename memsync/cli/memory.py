@@ -85,7 +85,7 @@ _OPTIONS: Final = (
     _FieldOption("tags", "--tag --tags", "TAG", "A tag, or several with commas (repeat).", 'The new tags (repeat, or commas; "": none).'),
     _FieldOption("cues", "--cue", "TEXT", "Find it by this too: a question it answers, a symptom (repeat).", 'The new cues (repeat; "": none).'),
     _FieldOption("links", "--link", "LINK", "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat).", 'The new links (repeat; "": none).'),
-    _FieldOption("supersedes", "--supersedes", "ID|WORDS", "Archive that memory: this one stands for it now (repeat)."),
+    _FieldOption("supersedes", "--supersedes", "ID|WORDS", "Archive that memory, which this one replaces (repeat)."),
     _FieldOption("anchors", "--anchor", "PATH[#SYMBOL]", "Mark it when that file or symbol changes (repeat).", "What it is about now (repeat)."),
 )  # fmt: skip
 
@@ -123,9 +123,9 @@ def remember(
 
     Words need no quotes, but for what the shell reads. On a terminal your editor opens where there is no TEXT.
 
-    What says the same is not stored twice, and what contradicts a memory is
-    stored and told; docs/dedup.md says how that is decided. On a terminal you
-    are asked whether it replaces that one.
+    A text that says the same is not stored twice. A text that contradicts a
+    memory is stored, and you are told; on a terminal you are asked whether it
+    replaces that memory. docs/dedup.md says how this is decided.
 
     \b
     Examples:

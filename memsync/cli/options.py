@@ -84,7 +84,7 @@ class ScopeName(click.Choice[str]):
 scope_option = click.option("--scope", type=ScopeName(), help="Only memories that live there.")
 
 all_scopes_option = click.option(
-    "--all-scopes", is_flag=True, help="What is private or global too, marked so.  [default: the project's]"
+    "--all-scopes", is_flag=True, help="Private and global ones too, each marked.  [default: the project's]"
 )
 
 

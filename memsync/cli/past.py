@@ -200,9 +200,9 @@ def _format_blame(name: str, event: Event, now: datetime) -> tuple[str, str, str
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @scope_option
 def log(project: Project, /, since: str | None, limit: int, scope: Scope | None) -> Answer:
-    """Show what changed, when and by whom, the newest first; what is not committed too.
+    """Show what changed, when and by whom, newest first, uncommitted changes too.
 
-    Of what is private or global the last change of each memory is shown.
+    Of each private or global memory only the last change is shown.
 
     \b
     Examples:

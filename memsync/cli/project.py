@@ -70,8 +70,8 @@ def init(
 
     Writes hooks and the MCP server into the project's settings of each client
     (docs/clients.md says which files); with --stealth into your own settings.
-    What is not ours keeps every byte. Hooks of git take memories into your
-    commits.
+    Whatever else is in a file keeps every byte. Git hooks take memories into
+    your commits.
 
     With hooks, and all of them by `all`: claude codex gemini copilot opencode
     qwen antigravity. The MCP server only: cursor vscode zed cline crush goose

@@ -35,10 +35,12 @@ _END: Final = ("q", "\x04", "\x03", "")
 @command(cli, is_quiet=True)
 @click.argument("name", required=False)
 @click.option(
-    "--kind", type=click.Choice([*queue.KINDS, queue.COPIES]), help="Only these; copies are looked for only so."
+    "--kind",
+    type=click.Choice([*queue.KINDS, queue.COPIES]),
+    help="Only these. Copies are looked for only when you name them here.",
 )
 @click.option("--approve", "action", flag_value="approve", help="Approve the card NAME.")
-@click.option("--edit", "action", flag_value="edit", help="Approve it in other words (--text).")
+@click.option("--edit", "action", flag_value="edit", help="Approve it with another text (--text).")
 @click.option("--best", "action", flag_value="best", help="Of copies: keep the first, drop the others.")
 @click.option("--merge", "action", flag_value="merge", help="Make one text of both (--text).")
 @click.option("--supersede", "action", flag_value="supersede", help="Let it replace the other.")

@@ -74,9 +74,10 @@ def serve(idle: float, as_json: bool) -> None:
     """Hold the project open, so that hooks and recalls are answered sooner.
 
     Answers are the same, and nothing needs it. `memsync mcp` and `memsync ui`
-    answer hooks too while they run; this one also recall, search and show, where
-    the output is no terminal. There is one for a project. Ctrl-C or SIGTERM ends
-    it. With memory.resident in your own settings, a hook starts it.
+    answer hooks too while they run; this one also answers recall, search and
+    show, unless the output is a terminal. There is one for a project. Ctrl-C or
+    SIGTERM ends it. With memory.resident in your own settings, a hook starts
+    it.
 
     \b
     Examples:
@@ -150,8 +151,8 @@ class _Ear(logging.Handler):
 def ui(port: int | None, no_open: bool, report: Path | None, against: str, *, force: bool, all_scopes: bool) -> None:
     """Show memories, skills and health in a browser, to see and change them.
 
-    Prints an address with a token that lets this machine's browser in, and
-    nobody else; it is another one after each start. Ctrl-C ends it.
+    Prints an address with a token that lets in this machine's browser, and
+    nobody else; the token is new after each start. Ctrl-C ends it.
 
     \b
     Examples:

@@ -109,7 +109,7 @@ skill.add_command(show, "get")
     "-d",
     "--description",
     metavar="TEXT",
-    help="What it does and when to use it.  [default: the first line, if it is no step]",
+    help="What it does and when to use it.  [default: the first line, unless it is a step]",
 )
 @click.option("--trigger", "trigger_pattern", metavar="REGEX", default="", help="What prompts it is for.")
 @_tags

@@ -147,7 +147,7 @@ def _describe_clients(found: Sequence[ClientStatus]) -> list[str]:
 
 @command(cli)
 @click.option("--import", "only_import", is_flag=True, help="Only take in what changed in the files.")
-@click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
+@click.option("--export", "only_export", is_flag=True, help="Only write and stage memsync's own files.")
 @click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
 @click.option(
     "--push",

@@ -63,8 +63,9 @@ def import_(
     bullets. Copies of what is stored are left out, and what is not worth it is
     named. All of it is written, or nothing.
 
-    What a copy of ours calls private or global goes there, and on a terminal you
-    are asked. What is private or global here does not become the project's too.
+    Memories that a copy calls private or global go there, and on a terminal you
+    are asked. A memory that is private or global here never becomes the
+    project's.
 
     \b
     Examples:
@@ -139,7 +140,8 @@ def export(
     Canonical form is one line a memory, sorted by id; doing it twice changes
     no byte. A copy holds what the filters let through of the project's
     memories; --scope or --all-scopes takes private and global ones along, and
-    each of them says so in the copy. A file that is no copy of ours stays.
+    each of them says so in the copy. A file that memsync did not write is not
+    overwritten.
 
     \b
     Examples:

@@ -156,7 +156,7 @@ def test_what_a_merge_kept_is_named_until_somebody_has_looked(repo, act, left):
         ]
         id_ = named.where.rpartition(" ")[2]
         project.update(id_, importance=project.get(id_).memory.importance) if act == "update" else project.forget(id_)
-        assert not [finding for finding in examine(project) if "in a merge" in finding.what]
+        assert not [finding for finding in examine(project) if "kept by a merge" in finding.what]
     assert texts(repo) == left
 
 
