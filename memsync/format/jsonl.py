@@ -243,11 +243,6 @@ def repeated_ids(lines: Iterable[Line]) -> set[str]:
     return set(compress(ids, map(eq, ids, islice(ids, 1, None))))
 
 
-def are_records(lines: Sequence[Line], size: int) -> bool:
-    """Tell whether *lines*, which are spelled in *size* bytes, are all records spelled as they stand."""
-    return all(map(_is_record, lines)) and count_bytes(lines) == size
-
-
 def count_bytes(lines: Sequence[Line]) -> int:
     """Return how many bytes *lines* have, each with its newline."""
     return sum(sizes_of(lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,6 +20,7 @@ from memsync.index.terms import embedding_text, is_word, live_anchors, term_key,
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise
 from memsync.system.logs import follow_progress
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,10 +99,14 @@ class _Numbers(dict[str, int]):
 def _number_terms(rows: Sequence[Row], tokenizer: Tokenizer) -> tuple[_Numbers, _Found]:
     numbers, flat, sizes = _Numbers(), array("i"), array("i")
     number = numbers.__getitem__
+    numbered: Memo[str, list[int]] = Memo(lambda chunk: [*map(number, tokenizer.chunk_terms(chunk))])  # most come again
+    chunks = numbered.__getitem__
     for row in follow_progress(rows, "indexing"):
-        said, hidden = tokenizer.record_terms(row.memory), tokenizer.hidden_terms(row.memory)
-        places = place_terms(live_anchors(row.memory))
-        flat.extend(map(number, said + hidden + places))
+        memory = row.memory
+        said = [*chain.from_iterable(map(chunks, memory.content.split())), *map(number, tokenizer.tag_terms(memory))]
+        hidden, places = tokenizer.hidden_terms(memory), place_terms(live_anchors(memory))
+        flat.fromlist(said)
+        flat.extend(map(number, hidden + places))
         sizes.extend((len(said), len(hidden), len(places)))
     return numbers, _Found(np.frombuffer(flat, np.int32), np.frombuffer(sizes, np.int32))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -134,28 +133,12 @@ class Meaning:
 
 
 def whole(vector: Sequence[float]) -> tuple[list[int], float] | None:
-    """Return *vector* as whole numbers up to LEVELS and their scale; None for a zero vector.
-
-    A query has the same numbers with and without numpy, which is asked where it is loaded.
-    """
-    if "numpy" in sys.modules:
-        return _whole_by_numpy(vector)
+    """Return *vector* as whole numbers up to LEVELS and their scale; None for a zero vector."""
     longest = max(max(vector, default=0.0), -min(vector, default=0.0))
     if not longest:
         return None
     scale = longest / LEVELS
     return [round(x / scale) for x in vector], scale
-
-
-def _whole_by_numpy(vector: Sequence[float]) -> tuple[list[int], float] | None:
-    import numpy as np
-
-    exact = np.array(vector, np.float64)
-    longest = float(np.abs(exact).max(initial=0.0))
-    if not longest:
-        return None
-    scale = longest / LEVELS
-    return np.rint(exact / scale).astype(np.int64).tolist(), scale
 
 
 def unrelated_cosine(embed: Callable[[Sequence[str]], NDArray[float32]]) -> float:

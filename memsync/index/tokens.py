@@ -179,6 +179,10 @@ class Tokenizer:
         """Return the terms of the content of *memory*, then each tag's terms once."""
         return self._said_terms(memory.content, memory.tags)
 
+    def tag_terms(self, memory: Memory) -> Sequence[str]:
+        """Return the terms of each tag of *memory* once."""
+        return self._tags[memory.tags] if memory.tags else ()
+
     def hidden_terms(self, memory: Memory) -> list[str]:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
         made = memory.created_at

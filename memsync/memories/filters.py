@@ -25,15 +25,8 @@ def effective_importance(memory: Memory, last_used: datetime | None, now: dateti
     max(floor, importance - rate x months since the last use), and never
     more than the importance as written. A write counts as a use.
     """
-    changed, made = memory.updated_at, memory.created_at
-    used = last_used or changed or made
-    if used is None:
-        return memory.importance
-    if changed is not None and changed is not used and changed > used:  # every memory passes here in a hook: no loop
-        used = changed
-    if made is not None and made is not used and made > used:
-        used = made
-    return fade(memory.importance, (now - used).total_seconds(), settings)
+    used = max(filter(None, (last_used, memory.updated_at, memory.created_at)), default=None)
+    return fade(memory.importance, (now - used).total_seconds(), settings) if used else memory.importance
 
 
 def fade(importance: float, idle: float, settings: Settings) -> float:

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from memsync.errors import OutsideTree, StoreError, StoreNotWritable, StoreUnreadable, blaming, write_failed
+from memsync.errors import OutsideTree, StoreNotWritable, StoreUnreadable, blaming, write_failed
 from memsync.store import places
 from memsync.system import local as below
 
@@ -39,11 +39,6 @@ def stamp(path: Path) -> Stamp:
         return _stamp(os.stat(path))
     except (FileNotFoundError, NotADirectoryError):
         return ABSENT
-
-
-def stamp_of(file: BinaryIO) -> Stamp:
-    """Return the stamp of an open *file*."""
-    return _stamp(os.fstat(file.fileno()))
 
 
 def _stamp(status: os.stat_result) -> Stamp:
@@ -92,20 +87,6 @@ def begins_with(file: BinaryIO, data: bytes) -> bool:
     """Tell whether *file* goes on with *data*; it is read in small blocks, because the memory for a second copy takes longer than comparing."""
     starts = range(0, len(data), _BLOCK)
     return all(file.read(min(_BLOCK, len(data) - at)) == data[at : at + _BLOCK] for at in starts)
-
-
-def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
-    """Open *path* for reading and return it with the stamp of what is open; None and ABSENT without a file.
-
-    What is not a readable file gets a stamp that matches nothing: `read` says what is wrong with it.
-    """
-    try:
-        file = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - the caller's to close
-    except (FileNotFoundError, NotADirectoryError):
-        return None, ABSENT
-    except (OSError, StoreError):
-        return None, _UNKNOWN
-    return file, _stamp(os.fstat(file.fileno()))
 
 
 def resolve_inside(path: Path, tree: Path | None) -> Path:

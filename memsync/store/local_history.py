@@ -81,11 +81,11 @@ def keep(local: Path, raws: Sequence[bytes], *, private: bool, durable: bool = T
 @lru_cache(maxsize=64)
 def _read_begin(path: Path, _inode: int) -> str:
     """Return when the file *path* was begun; "" if it does not say. Read once for each file."""
-    file, _ = files.open_stamped(path)
-    if file is None:
+    try:
+        with files.open_to_read(path) as (file, _):
+            first = file.readline(100)
+    except StoreError:
         return ""
-    with file:
-        first = file.readline(100)
     return first[len(_SINCE) :].strip(b'"}\n').decode("ascii", "replace") if first.startswith(_SINCE) else ""
 
 

@@ -70,7 +70,6 @@ class Reading:
         self._is_split = False  # a record has two versions by a merge of text, or several lines by a formatter
         self._repeated: Collection[str] = ()  # the ids that had several lines when the file was read
         self.followers = diff.Followers()
-        self._written: list[Line] = []  # by the export that just ends
         self._ordered: Stamps = NOWHERE  # what the files looked like after the last export
 
     @property
@@ -114,11 +113,8 @@ class Reading:
             held, held_seen = files.read(self.place.pending)
             with files.open_to_read(self.path) as (source, found):
                 self._refuse_foreign(source)
-                added, lines = None, self._take_written(source)
-                if lines is None:
-                    source.seek(0)
-                    added = self._known.find_added(source) if was_whole and not held else None
-                    lines = self._read_all(source, found, known or self.known) if added is None else []
+                added = self._known.find_added(source) if was_whole and not held else None
+                lines = self._read_all(source, found, known or self.known) if added is None else []
                 seen = found if found == files.ABSENT else found._replace(size=source.tell())
             if added is not None:
                 changes, self._stamp = self._take_in(added, waiting=False), (seen, held_seen)
@@ -163,14 +159,6 @@ class Reading:
             why = "is what git-lfs or git-crypt made of it, not the memories"
             raise StoreUnreadable(self.path, why, "run `git lfs pull` or `git-crypt unlock`")
         source.seek(0)
-
-    def _take_written(self, source: BinaryIO) -> list[Line] | None:
-        """Return the lines of *source* if they are what was just written."""
-        source.seek(0)
-        new = self._written
-        if not new or not all(files.begins_with(source, block) for block in jsonl.join_blocks(new)):
-            return None
-        return None if source.read(1) else new
 
     @property
     def _known(self) -> Known:

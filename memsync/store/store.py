@@ -176,7 +176,7 @@ class Store(Reading):
         lines, away = self._lay_waiting_over(lines)
         kept = jsonl.keep(lines, collapse=collapse)
         if (lines is not read or kept == lines) and _is_spelled(path, kept):
-            return self._end_export(away, changed=False)
+            return self._end_export(away, None)
         diff.refuse_loss(path, lines, kept)
         dropped += diff.find_dropped(lines, kept) if collapse else []
         local_history.keep(self.place.local, dropped, private=self.place.private)
@@ -186,12 +186,7 @@ class Store(Reading):
             return None
         if late:
             files.append(path, late, private=self.place.private)
-        if jsonl.are_records(kept, files.stamp(path).size):
-            self._written = kept
-        try:
-            return self._end_export(away, changed=True)
-        finally:
-            self._written = []
+        return self._end_export(away, kept)
 
     def _read_for_export(self, path: Path) -> tuple[list[Line], Iterable[bytes]]:
         """Return the lines of the file as it is now, and its bytes in blocks; of one that was just read they are what we know."""
@@ -209,8 +204,8 @@ class Store(Reading):
         held, away = pending.split(lines, waiting, partial(checkout.had, self.path))
         return pending.lay_over(lines, held)[0], away
 
-    def _end_export(self, away: bytes, *, changed: bool) -> Exported:
-        """Forget what waited, now that it is in the file, but for what waits for another branch."""
+    def _end_export(self, away: bytes, kept: list[Line] | None) -> Exported:
+        """Forget what waited, now that the file has it as *kept*, or has not changed; but for what waits for another branch."""
         held, _ = files.read(self.place.pending)
         if away and away != held:
             files.rewrite(self.place.pending, away, was=held, private=self.place.private)
@@ -219,10 +214,10 @@ class Store(Reading):
                 self.place.pending.unlink(missing_ok=True)
         before = self._stamp
         self.refresh()
-        if self._stamp is not None and (self._stamp == before or (self._written and self._lines is self._written)):
+        if self._stamp is not None and (self._stamp == before or self._lines == kept):
             self._ordered = self._stamp
         self.in_log_form = False
-        return Exported(self.path, changed=changed)
+        return Exported(self.path, changed=kept is not None)
 
     def _close_log(self, old: Sequence[object]) -> None:
         """Export before *old* lines are added where the log replaces something: none may follow what is later."""
