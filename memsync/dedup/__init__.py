@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import find_conflict
 from memsync.dedup.contradictions import SWAPPED, find_contradiction
-from memsync.dedup.likeness import find_lost, holds_all, is_same, shared
+from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reworded, is_same, shared
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import are_one_form
@@ -78,7 +78,7 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     close = max(similarity, on_scale(sum(shares) / 2))
     if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
         return Verdict("contradicts", "gray", close, clash)
-    merged = _judge_merge(one, other, close, (new, old))
+    merged = _judge_merge(one, other, close, (new, old), thresholds)
     return merged or _judge_unmerged(one, other, close, shares, (new, old), thresholds)
 
 
@@ -87,7 +87,7 @@ def may_merge(new: str, old: str) -> bool:
     if are_one_form(new, old):
         return True
     one, other = read(new), read(old)
-    return holds_all(one, other) or holds_all(other, one) or bool(is_same(one, other))
+    return holds_all(one, other) or holds_all(other, one) or bool(is_same(one, other)) or is_reworded(one, other)
 
 
 def find_doubt(new: str, old: str) -> str:
@@ -103,9 +103,13 @@ def _judge_copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
     return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
 
 
-def _judge_merge(one: Reading, other: Reading, close: float, texts: tuple[str, str]) -> Verdict | None:
+def _judge_merge(
+    one: Reading, other: Reading, close: float, texts: tuple[str, str], thresholds: Thresholds
+) -> Verdict | None:
     """Return what may be merged; None where something would be lost, or where a guard has its doubts."""
-    if holds_all(one, other):
+    if is_reworded(one, other):
+        merged = _judge_copy(REORDERED, "the same words in another order", thresholds)
+    elif holds_all(one, other):
         merged = Verdict("contains", "subsumed", close, "it says all that the stored text says, and more")
     elif holds_all(other, one):
         merged = Verdict("contained", "subsumed", close, "the stored text says all of it, and more")

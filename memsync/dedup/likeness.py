@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Final
 
-from memsync.dedup.lexicon import CASE_PARTICLES, NEGATING_ENDINGS, NEGATIONS, QUANTIFIERS, TEMPORAL
+from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, NEGATIONS, QUANTIFIERS, TEMPORAL
 from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_words, read, strip_evidence
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
 _ENOUGH: Final = 5  # words of content from which another order may mean the same
 _FEW: Final = 8  # words that are sought in a text one by one sooner than all of its words are counted
+_TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
 _LONG: Final = 400  # words from which two texts are compared in their order only
+_ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
 _TURNED: Final = _BE | {"by"}  # what is dropped of a passive
 _KIND: Final = attrgetter("kind")
@@ -139,6 +141,93 @@ def _cut_phrases(reading: Reading) -> tuple[tuple[str, ...], ...]:
         starts = [n for n, (before, word) in enumerate(pairwise(clause), 1) if word in fronts and before not in bound]
         found += [clause[start:end] for start, end in zip([0, *starts], [*starts, len(clause)], strict=True) if clause]
     return tuple(found)
+
+
+def is_reworded(one: Reading, other: Reading) -> bool:
+    """Tell whether the same words of content, joined by other light words, say the same: no role, direction or sequence changed."""
+    a, b = one.content, other.content
+    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or not _has_same_words(one, other):
+        return False
+    return (
+        _measure_neighbours(a, b) >= _TOGETHER
+        and _count_negations(one) == _count_negations(other)
+        and sorted(list_frame(one)) != sorted(list_frame(other))  # else only phrases may have moved
+        and not is_swapped(a, b)
+        and _list_directions(one) == _list_directions(other)
+        and _has_same_sequence(one, other)
+        and not _crosses(one, other)
+    )
+
+
+def _has_same_words(one: Reading, other: Reading) -> bool:
+    a, b = hold(one), hold(other)
+    return a == b or (a ^ b == {"must"} and (_is_command_of(one, other) or _is_command_of(other, one)))
+
+
+def _is_command_of(one: Reading, other: Reading) -> bool:
+    """Tell whether *one* begins with the verb that *other* says must be done."""
+    verb = one.tokens[0].form
+    raws = [token.raw for token in other.tokens]
+    return any(raws[n : n + 2] == ["must", "be"] and other.tokens[n + 2].form == verb for n in range(len(raws) - 2))
+
+
+def _measure_neighbours(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of pairs of neighbours that both texts have, whichever comes first: phrases stay together."""
+    here, there = ({frozenset(pair) for pair in pairwise(words)} for words in (one, other))
+    return len(here & there) / min(len(here), len(there))
+
+
+def _count_negations(reading: Reading) -> Counter[str]:
+    return Counter(token.form for token in reading.tokens if token.kind == "not")
+
+
+def _list_directions(reading: Reading) -> set[tuple[str, str]]:
+    """Return which words stand behind which preposition of direction."""
+    found = set()
+    for place, token in enumerate(reading.tokens):
+        if token.form in DIRECTIONS and token.form != "to":
+            ahead = (t.form for t in reading.tokens[place + 1 :] if t.kind in CONTENT)
+            found.add((token.form, next(ahead, "")))
+    return found
+
+
+def _has_same_sequence(one: Reading, other: Reading) -> bool:
+    """Tell whether the same stands beside each word of sequence; "then" says none where one text does without it, as in "if …, then …"."""
+    here, there = _list_sequence(one), _list_sequence(other)
+    both = [{word for _, word, _ in found} for found in (here, there)]
+    if "then" in both[0] ^ both[1]:
+        here, there = ({row for row in found if row[1] != "then"} for found in (here, there))
+    return here == there
+
+
+def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
+    """Return what stands beside each word of sequence."""
+    tokens = [token for token in reading.tokens if token.kind in CONTENT or token.form in _ORDERED]
+    return {
+        (tokens[n - 1].form if n else "", token.form, tokens[n + 1].form if n + 1 < len(tokens) else "")
+        for n, token in enumerate(tokens)
+        if token.form in _ORDERED
+    }
+
+
+def _crosses(one: Reading, other: Reading) -> bool:
+    """Tell whether what both clauses say, as "owns" in "a owns x and b owns y", joins other words now; one alone has exchanged nothing."""
+    here, there = _find_joined(one), _find_joined(other)
+    return sum(there.get(side, word) != word for side, word in here.items()) > 1
+
+
+def _find_joined(reading: Reading) -> dict[tuple[str, ...], str]:
+    """Return, by each run of words that come more than once and the word on one side of it, the word on the other side."""
+    words, counts = reading.content, count_words(reading)
+    joined: dict[tuple[str, ...], str] = {}
+    start = 0
+    for is_repeated, group in groupby(words, key=lambda word: counts[word] > 1):
+        run = tuple(group)
+        end = start + len(run)
+        if is_repeated and start > 0 and end < len(words):
+            joined[words[start - 1], *run, ""] = words[end]
+        start = end
+    return joined
 
 
 def holds_all(rich: Reading, poor: Reading) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memsync.dedup.lexicon import DIRECTIONS, TEMPORAL
-from memsync.dedup.likeness import count_shared, is_reordered, is_swapped, list_frame
+from memsync.dedup.likeness import count_shared, is_reordered, is_reworded, is_swapped, list_frame
 from memsync.dedup.reading import CONTENT, Reading, Token, count_words, kept, list_raws, split_clauses
 
 _LONG: Final = 60  # words from which another order says little
@@ -68,7 +68,7 @@ def _sort_raws(reading: Reading) -> list[str]:
 
 def _is_neutral(one: Reading, other: Reading) -> bool:
     """Tell whether only the order of whole clauses, of a fronted phrase or of what "and" joins is another."""
-    if is_reordered(one, other):
+    if is_reordered(one, other) or is_reworded(one, other):
         return True
     here, there = (sorted(_list_plain_clauses(reading)) for reading in (one, other))
     if here == there:

@@ -63,7 +63,9 @@ def test_what_only_looks_alike_is_never_merged(pair, turned):
 
 
 COPIES = """
+Use the FakeClock fixture in scheduler tests; mocking the clock breaks the timeouts | Mocking the clock breaks the timeouts, so in scheduler tests use the FakeClock fixture
 A small Lambda forwards the alerts to PagerDuty | The alerts are forwarded to PagerDuty by a small Lambda
+iOS builds must be signed with the enterprise profile, not with the App Store profile | Sign iOS builds with the enterprise profile and not the App Store one
 The job times out after 30 s | The job times out after 30 seconds
 Wait three days before a rollback | Wait 3 days before the rollback
 ビルドは必ず `main` から行う。本番も同じ | ビルドは、必ず `main` から行うこと。本番も同じ
