@@ -77,7 +77,12 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
             _commit(session, client, found)
         note_down()
 
-    return Reply(json.dumps({**client.answer(name, text), **message}), used, lambda: session.leave(turn.injections))
+    return Reply(
+        json.dumps({**client.answer(name, text), **message}),
+        used,
+        lambda: session.leave(turn.injections),
+        given=tuple(note["given"]),
+    )
 
 
 def _take_on(turn: Turn, client: Client, key: str, by: str) -> bool:

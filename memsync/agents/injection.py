@@ -46,13 +46,14 @@ class Injection(NamedTuple):
 class Reply(NamedTuple):
     """What a hook or a command prints ("" for nothing), and what is to be done when it was printed, or nobody took it.
 
-    `err`: what it says on standard error.
+    `err`: what it says on standard error. `given`: the ids of the memories in it.
     """
 
     out: str
     used: Callable[[], None]
     lost: Callable[[], None] = lambda: None
     err: str = ""
+    given: tuple[str, ...] = ()
 
 
 class Rules(NamedTuple):

@@ -66,6 +66,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
         _spell(client, name, text, ask) if text or (ask and name) else "",
         used,
         lambda: session.leave(given if is_ours else ()),
+        given=tuple(entry.id for found in given for entry in found.entries) if text else (),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -76,9 +77,7 @@ def recall(
     if embedder is not None:
         _choose_embedder(embedder, "")
         project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
-    moment = parse_time(now) if now else project.clock()
-    if moment is None:
-        raise UsageError(f"--now: {now!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
+    moment = _read_time(now, "--now") if now else project.clock()
     clock = (lambda: moment) if inject else None
     reports = [_ask(project, suite, depth=depth, clock=clock) for suite in [*map(measuring.read_suite, suites)]]
     if out:
@@ -108,6 +107,12 @@ def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
         share = "–" if one["share"] is None else f"{one['share']:.3f}"
         lines.append(f"| {one['from']:.1f} to {one['to']:.1f} | {one['n']} | {one['relevant']} | {share} |")
     return "\n".join(lines)
+
+
+def _read_time(text: str, option: str) -> datetime:
+    if (moment := parse_time(text)) is None:
+        raise UsageError(f"{option}: {text!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
+    return moment
 
 
 @command(evaluate)
@@ -202,3 +207,119 @@ def _format_report(found: Mapping[str, Any]) -> str:
 def _spell_cell(column: str, value: float | str | None) -> str:
     shown = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
     return shown.rjust(max(len(column), 5) + 2)
+
+
+def _format_title(found: Mapping[str, Any]) -> str:
+    asked = found["answerable"]["n"] + found["unanswerable"]["n"]
+    left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
+    return (
+        f"{render.one_line(found['suite'])}: {render.count(found['records'], 'record')}, {asked:,} questions{left_out}"
+    )
+
+
+def _list_notes(found: Mapping[str, Any]) -> Iterator[str]:
+    if found["auroc"] is not None:
+        yield f"AUROC of answerable against unanswerable {found['auroc']:.3f}"
+    if found["degraded"]:
+        yield f"{click.style('degraded', fg='yellow')}: searched by words only, because {found['degraded']}"
+
+
+@command(evaluate)
+@click.argument(
+    "sessions", metavar="SESSIONS...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
+)
+@click.option(
+    "--memories",
+    metavar="FILE.jsonl",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The lines to give, in the form of memories.jsonl; else those of the project.",
+)
+@click.option("--words", "arms", flag_value="words", multiple=True, help="Play FTS5 on the same lines, without a gate.")
+@click.option("--random", "arms", flag_value="random", multiple=True, help="Play the same lines at random.")
+@click.option(
+    "--instructions", "arms", flag_value="instructions", multiple=True, help="Play the instruction files alone."
+)
+@click.option(
+    "--learned", "arms", flag_value="learned", multiple=True, help="Play what memsync learns of the sessions by itself."
+)
+@click.option("--none", "arms", flag_value="none", multiple=True, help="Play no memory at all.")
+@click.option(
+    "--labels",
+    metavar="FILE.jsonl",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Classes of failures that a person has defined, instead of the rules.",
+)
+@click.option("--since", metavar="TIME", help="Count sessions from then on; those before only teach.")
+@click.option("--until", metavar="TIME", help="Leave out sessions from then on.")
+@click.option(
+    "--out", metavar="OUT.jsonl", type=click.Path(path_type=Path), help="Write what became of each repeat there."
+)
+def replay(
+    project: Project,
+    /,
+    sessions: tuple[Path, ...],
+    memories: Path | None,
+    arms: tuple[str, ...],
+    labels: Path | None,
+    since: str | None,
+    until: str | None,
+    out: Path | None,
+) -> Answer:
+    """Play recorded sessions again, and count which repeated failures would have met their memory in time.
+
+    SESSIONS are transcripts (Claude Code, Codex, Gemini CLI, Copilot CLI, opencode export, SpecStory), folders of
+    them, or git repositories with Entire's checkpoints. A repeat is a session with a failure that an earlier one had;
+    a line about it is there from the end of that one. Nothing of a session is run, and nothing is written but OUT.
+    docs/evaluation.md says what the figures mean. Without a flag all arms are played.
+
+    \b
+    Examples:
+      memsync eval replay ~/.claude/projects/-home-me-shop
+      memsync eval replay sessions/ --memories lines.jsonl --words --json
+    """
+    from memsync.evals import trials
+
+    names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else trials.CONTROLS)]
+    start = _read_time(since, "--since") if since else None
+    end = _read_time(until, "--until") if until else None
+    trial = trials.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
+    reports = [trial.run(name, since=start, track=_track) for name in names]
+    if out:
+        _write_lines(out, (json.dumps({"arm": one.arm, **row}) for one in reports for row in one.met))
+    found = {**trial.as_dict(), "arms": [one.as_dict() for one in reports], "totals": reports[0].totals.as_dict()}
+    return Answer(found, _format_replay(found))
+
+
+_REPLAYED: Final = (
+    "repeats",
+    "in_time",
+    "start",
+    "prompt",
+    "after_right",
+    "after_wrong",
+    "silent",
+    "lines_per_100_calls",
+)
+
+
+def _format_replay(found: Mapping[str, Any]) -> str:
+    """Return the classes and a table of the arms, with the splits of the first."""
+    first = found["arms"][0]
+    title = f"{render.count(found['sessions'], 'session')}, {found['calls']:,} calls, {found['failures']:,} failures"
+    known = [
+        f"  {one['sessions']:>4} sessions  {render.one_line(one['class'])} ({one['kind']})"
+        for one in found["classes"][:_SHOWN]
+    ]
+    more = [f"  and {len(found['classes']) - _SHOWN} more"] if len(found["classes"]) > _SHOWN else []
+    arms = {one["arm"]: one["totals"] for one in found["arms"]}
+    splits = {f"  {name}": row for split in ("by_kind", "by_person") for name, row in first[split].items()}
+    return "\n".join(
+        [title, *(known or ["no failure came back"]), *more, "", *_align_rows(_REPLAYED, arms), *_align_more(splits)]
+    )
+
+
+_SHOWN: Final = 12
+
+
+def _align_more(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return ["", *_align_rows(_REPLAYED[:-1], rows)] if rows else []

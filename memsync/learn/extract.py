@@ -91,8 +91,7 @@ def extract(
             note = f"by rules, because {error}"
             log.info("%s", note)
     if result is None and steps is not None:
-        result = by_wording(lessons(steps), str(source))
-        result = replace(result, proposed=tuple(_mark_correction(project, one) for one in result.proposed))
+        result = from_session(project, steps, str(source))
     elif result is None:
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
         result = by_rules(found, str(source), must_last=must_last)
@@ -101,6 +100,12 @@ def extract(
         result = replace(result, proposed=found_in)
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
+
+
+def from_session(project: Project, steps: Sequence[Step], source: str) -> Extracted:
+    """Return what the rules find in a session, corrections with what they replace. Nothing is stored."""
+    result = by_wording(lessons(steps), source)
+    return replace(result, proposed=tuple(_mark_correction(project, one) for one in result.proposed))
 
 
 def _mark_correction(project: Project, one: Proposal) -> Proposal:

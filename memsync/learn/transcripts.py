@@ -1,29 +1,27 @@
-"""What happened in a session, read from the transcripts of Claude Code, Codex and Gemini CLI.
+"""What of a recorded session belongs to the work: words and calls, without what clients and memsync put beside them.
 
-The formats are not documented and change often, so whatever is not understood is left out.
-So is what does not belong to the work: injected memory, the client's own remarks, side chains of
-subagents and the summary after a compaction.
+Injected memory, the client's own remarks, slash commands and subagents are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed
 from memsync.system.limits import read_json
+from memsync.transcripts import events as events_
+from memsync.transcripts import reading
+from memsync.transcripts.events import Event, Prompt, Result, Words, read_object
 
-Client = Literal["claude", "codex", "gemini"]
 Kind = Literal["command", "edit", "read", "memory", "other"]
 
 # Characters of one text that are kept: a transcript may have 100 MB.
 _KEPT: Final = 4_000
-_SNIFFED: Final = 50
 _COMMANDS: Final = {"bash", "shell", "exec_command", "local_shell", "run_shell_command", "container.exec"}
 _EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
 _READS: Final = {"read", "grep", "glob", "ls", "read_file", "read_many_files", "list_directory", "search_file_content"}
@@ -68,31 +66,46 @@ class Call:
 Step = Said | Call
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Takes in line after line of one client; the steps are in order, and the last may still change."""
+# what of a session belongs to the work
 
-    steps: list[Step] = field(default_factory=list)
-    open: dict[str, Call] = field(default_factory=dict)
-    seen: dict[str, None] = field(default_factory=dict)
 
-    def say(self, by: Literal["user", "agent"], text: str, line: int) -> None:
-        text = _WRAPPED.sub("", text).strip()
-        if text and not text.startswith(_NOT_SAID):
-            self.steps.append(Said(by, text[:_KEPT], line))
+def read(path: Path) -> list[Step]:
+    """Return the steps of the transcript *path*, in order. A last line that is cut off is left out.
 
-    def call(self, id_: str, tool: str, given: Any, line: int) -> None:
-        call = _make_call(tool, given if isinstance(given, Mapping) else {"input": given}, line)
-        self.open[id_] = call
-        self.steps.append(call)
+    The file is streamed; of each text 4,000 characters are kept.
 
-    def answer(self, id_: str, output: str, failed: bool | None) -> None:
-        call = self.open.pop(id_, None)
-        if call is None:
-            return
-        code = _EXIT.search(output)
-        call.failed = bool(failed) or bool(code and code[1] != "0")
-        call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrap, output).strip()[-_KEPT:]
+    Raises:
+        ImportFailed: it cannot be read, or is not a transcript of a client that we know.
+    """
+    session = reading.read_file(path)
+    if session is None:
+        what = "a transcript of Claude Code, Codex, Gemini CLI or Copilot CLI"
+        raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
+    return list(list_steps(session.events))
+
+
+def list_steps(events: Iterable[Event]) -> Iterator[Step]:
+    """Yield what was said and called in the session itself."""
+    calls: dict[str, Call] = {}
+    for event in events:
+        if event.thread:
+            continue
+        if isinstance(event, Prompt | Words):
+            by: Literal["user", "agent"] = "user" if isinstance(event, Prompt) else "agent"
+            text = _WRAPPED.sub("", event.text).strip()
+            if text and not (text.startswith(_NOT_SAID) or (isinstance(event, Prompt) and event.is_command)):
+                yield Said(by, text[:_KEPT], event.line)
+        elif isinstance(event, events_.Call):
+            calls[event.id] = call = _make_call(event.tool, event.given, event.line)
+            yield call
+        elif isinstance(event, Result) and event.id in calls:
+            _note_result(calls.pop(event.id), event)
+
+
+def _note_result(call: Call, result: Result) -> None:
+    code = _EXIT.search(result.text)
+    call.failed = bool(result.failed) or bool(code and code[1] != "0")
+    call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrap, result.text).strip()[-_KEPT:]
 
 
 def _unwrap(found: re.Match[str]) -> str:
@@ -131,158 +144,6 @@ def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:
     patch = given.get("input") or given.get("patch") or given.get("command")
     patched = _PATCHED.findall(patch) if isinstance(patch, str) else []
     return tuple(dict.fromkeys(str(name) for name in (*names, *patched) if name))
-
-
-# the clients
-
-
-def _read_claude(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
-    message = row.get("message")
-    is_skipped = row.get("isMeta") or row.get("isSidechain") or row.get("isCompactSummary")
-    if row.get("type") not in ("user", "assistant") or is_skipped or not isinstance(message, Mapping):
-        return
-    for block in _list_blocks(message.get("content")) if message.get("model") != "<synthetic>" else ():
-        kind = block.get("type")
-        if kind == "text":
-            reader.say("user" if row["type"] == "user" else "agent", str(block.get("text", "")), line)
-        elif kind == "tool_use":
-            reader.call(str(block.get("id")), str(block.get("name", "")), block.get("input"), line)
-        elif kind == "tool_result":
-            reader.answer(str(block.get("tool_use_id")), _join_text(block.get("content")), block.get("is_error"))
-
-
-def _read_codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
-    payload = row.get("payload")
-    if row.get("type") != "response_item" or not isinstance(payload, Mapping):
-        return
-    kind = payload.get("type")
-    if kind == "message" and payload.get("role") in ("user", "assistant"):
-        for block in _list_blocks(payload.get("content")):
-            reader.say("user" if payload["role"] == "user" else "agent", str(block.get("text", "")), line)
-    elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        given = payload.get("arguments", payload.get("input", payload.get("action")))
-        namespace = payload.get("namespace")
-        name = str(payload.get("name") or "local_shell")
-        reader.call(str(payload.get("call_id")), f"{namespace}__{name}" if namespace else name, _parse(given), line)
-    elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
-        output, failed = _parse(payload.get("output")), None
-        if isinstance(output, Mapping):
-            about = output.get("metadata")
-            code = about.get("exit_code") if isinstance(about, Mapping) else None
-            failed = bool(code) if code is not None else not output.get("success", True)
-            output = output.get("output", output.get("content", ""))
-        reader.answer(str(payload.get("call_id")), _join_text(output), failed)
-
-
-def _read_gemini(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
-    changed = row.get("$set")
-    if isinstance(changed, Mapping):
-        for message in _list_blocks(changed.get("messages")):
-            _read_gemini_message(reader, message, line)
-    elif row.get("type") in ("user", "gemini"):
-        _read_gemini_message(reader, row, line)
-
-
-def _read_gemini_message(reader: _Reader, message: Mapping[str, Any], line: int) -> None:
-    """Take in a message; the client writes it again when its tools have answered, and all of them when resumed."""
-    id_ = str(message.get("id"))
-    is_new = id_ not in reader.seen
-    reader.seen[id_] = None
-    if is_new:
-        for block in _list_blocks(message.get("content")):
-            if "functionResponse" not in block:
-                reader.say("user" if message.get("type") == "user" else "agent", str(block.get("text", "")), line)
-    for call in _list_blocks(message.get("toolCalls")):
-        key = str(call.get("id"))
-        if key not in reader.seen:
-            reader.seen[key] = None
-            reader.call(key, str(call.get("name", "")), call.get("args"), line)
-        if call.get("status") in ("success", "error", "cancelled"):
-            reader.answer(key, _read_gemini_output(call), call["status"] != "success")
-
-
-def _read_gemini_output(call: Mapping[str, Any]) -> str:
-    found = (block.get("functionResponse") for block in _list_blocks(call.get("result")))
-    said = (answer.get("response") for answer in found if isinstance(answer, Mapping))
-    return "\n".join(str(one.get("output", one.get("error", ""))) for one in said if isinstance(one, Mapping))
-
-
-_READERS: Final[Mapping[Client, Callable[[_Reader, Mapping[str, Any], int], None]]] = {
-    "claude": _read_claude,
-    "codex": _read_codex,
-    "gemini": _read_gemini,
-}
-
-
-def _list_blocks(content: Any) -> list[Mapping[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-
-
-def _join_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(block.get("text", "")) for block in _list_blocks(content))
-
-
-def _parse(value: Any) -> Any:
-    """Return what *value* says if it is JSON text of an object, else *value*."""
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        with suppress(ValueError):
-            return read_json(value)
-    return value
-
-
-# the file
-
-
-def read(path: Path) -> list[Step]:
-    """Return the steps of the transcript *path*, in order. A last line that is cut off is left out.
-
-    The file is streamed; of each text 4,000 characters are kept.
-
-    Raises:
-        ImportFailed: it cannot be read, or is not a transcript of a client that we know.
-    """
-    try:
-        with path.open("rb") as file:
-            rows = _read_rows(file)
-            first = list(islice(rows, _SNIFFED))
-            client = sniff(row for row, _ in first)
-            if client is None:
-                what = "a transcript of Claude Code, Codex or Gemini CLI"
-                raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
-            reader = _Reader()
-            for row, number in chain(first, rows):
-                _READERS[client](reader, row, number)
-            return reader.steps
-    except OSError as error:
-        raise ImportFailed(f"{path}: {error.strerror or error}") from error
-
-
-def _read_rows(file: Iterable[bytes]) -> Iterator[tuple[Mapping[str, Any], int]]:
-    import orjson
-
-    for number, line in enumerate(file, start=1):
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(row, dict):
-            yield row, number
-
-
-def sniff(rows: Iterable[Mapping[str, Any]]) -> Client | None:
-    """Return whose transcript begins with *rows*; None if we know no such client."""
-    for row in rows:
-        if "payload" in row and row.get("type") in ("session_meta", "response_item", "event_msg", "turn_context"):
-            return "codex"
-        if "projectHash" in row or "$set" in row or row.get("type") == "gemini":
-            return "gemini"
-        if "sessionId" in row or ("message" in row and row.get("type") in ("user", "assistant")):
-            return "claude"
-    return None
 
 
 # where the clients keep them
@@ -334,7 +195,7 @@ def _list_calls(line: bytes) -> Iterator[Mapping[str, Any]]:
         value = todo.pop()
         if isinstance(value, Mapping):
             if isinstance(name := value.get("name"), str) and name in _TOOLS:
-                given = _parse(value.get(_TOOLS[name]))
+                given = read_object(value.get(_TOOLS[name]))
                 yield given if isinstance(given, Mapping) else {}
             else:
                 todo += value.values()

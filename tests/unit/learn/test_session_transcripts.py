@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memsync.errors import ImportFailed
 from memsync.learn import transcripts
@@ -173,32 +171,6 @@ def test_a_file_that_is_not_a_transcript_is_refused(tmp_path, data):
 def test_a_file_that_cannot_be_read_is_refused(tmp_path, path):
     with pytest.raises(ImportFailed):
         read(tmp_path / path)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                "type message role content text payload id name input arguments output call_id $set toolCalls".split()
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.sampled_from(["claude", "codex", "gemini"]), st.lists(JSON, max_size=6))
-def test_no_row_stops_the_reading(client, rows):
-    reader = transcripts._Reader()
-    for number, row in enumerate(rows):
-        for kind in ("user", "assistant", "gemini", "response_item"):
-            if isinstance(row, dict):
-                transcripts._READERS[client](reader, {"type": kind, "message": row, "payload": row, **row}, number)
-    digest(reader.steps)
 
 
 def test_a_session_is_found_where_each_client_keeps_it(tmp_path):

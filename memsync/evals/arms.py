@@ -1,0 +1,186 @@
+"""What gives lines to replayed sessions: memsync's own hooks on a copy of the repository, and what it is compared with."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Self
+
+from memsync.agents import hooks
+from memsync.clients import known
+from memsync.errors import MemsyncError
+from memsync.evals.replay import Given
+from memsync.format.codec import encode
+from memsync.learn.candidates import Candidates
+from memsync.learn.extract import from_session
+from memsync.learn.transcripts import list_steps
+from memsync.memories.project import Project
+from memsync.records import Memory
+from memsync.store.checkout import Checkout
+from memsync.transcripts.events import Session
+
+_WORD: Final = re.compile(r"\w+")
+_MOST: Final = {"prompt": 3, "pre-tool": 1, "post-tool": 1}  # lines of the arms that know no gate
+_KEPT: Final = 64  # words of a question to them
+
+
+class Hooks:
+    """The hooks as an agent's client calls them, in a copy of the repository that holds the memories of the arm alone.
+
+    Used as a context: the copy is in a temporary folder, and nothing else is written.
+    """
+
+    def __init__(self, repository: Path | None) -> None:
+        self._repository = repository
+        self._client = known.find("claude")
+        self._matchers = {hook.name: re.compile(hook.matcher or "") for hook in self._client.hooks}
+        self._now = dt.datetime.now(dt.UTC)
+
+    def __enter__(self) -> Self:
+        self._folder = TemporaryDirectory(prefix="memsync-replay-")
+        top = Path(self._folder.name).resolve()
+        self.root = top / "work"
+        self._file = self.root / ".gobby" / "memories.jsonl"
+        copied = self._repository is not None and self._copy(self._repository)
+        if not copied:
+            self.root.mkdir(exist_ok=True)
+        shutil.rmtree(self.root / ".gobby", ignore_errors=True)
+        self._file.parent.mkdir()
+        self._file.touch()
+        env = {**os.environ, "MEMSYNC_HOME": str(top / "home")}
+        self.project = Project.open(self.root, clock=lambda: self._now, env=env).with_settings(author="nobody")
+        return self
+
+    def _copy(self, repository: Path) -> bool:
+        options = ("-c", f"core.hooksPath={os.devnull}", "clone", "-q", "--shared", "--single-branch")
+        done = Checkout(repository).run(*options, str(repository), str(self.root), env={"GIT_LFS_SKIP_SMUDGE": "1"})
+        return done.code == 0
+
+    def __exit__(self, *raised: object) -> None:
+        self.project.close()
+        self._folder.cleanup()
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Append *memories* to the file of the copy, as a pull would."""
+        with self._file.open("ab") as file:
+            file.writelines(encode(memory) + b"\n" for memory in memories)
+
+    def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:
+        """Return what the hook gives, where the client would have asked it for that tool."""
+        if (tool := payload.get("tool_name")) and not self._matchers[door].fullmatch(str(tool)):
+            return Given()
+        self._now = when
+        there = str(payload.get("cwd") or "")
+        here = self._move(payload, there) if there else dict(payload)
+        reply = hooks.answer(self.project, self._client, door, {**here, "session_id": session})
+        reply.used()
+        return Given(reply.given, len(reply.out)) if reply.given else Given()
+
+    def learn(self, session: Session) -> list[Memory]:
+        """Return what memsync learns of *session* by its rules, everything approved; the copy has it from now on."""
+        self._now = session.events[-1].when or self._now
+        found = from_session(self.project, list(list_steps(session.events)), session.id)
+        candidates = Candidates(self.project)
+        learned = []
+        for one in candidates.propose(found.proposed):
+            with suppress(MemsyncError):  # such as a secret, which waits
+                learned += [done.entry.memory for done in candidates.approve([one.memory.id])]
+        return learned
+
+    def _move(self, value: Any, there: str) -> Any:
+        """Return *value* with the paths below *there*, on the machine of the session, as paths of the copy."""
+        if isinstance(value, str):
+            return value.replace(there, str(self.root))
+        if isinstance(value, Mapping):
+            return {key: self._move(one, there) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._move(one, there) for one in value]
+        return value
+
+
+class Instructions:
+    """What the instruction files of the repository say, at each start; `ID` stands for all of it. No text: no memory at all."""
+
+    ID: Final = "instructions"
+
+    def __init__(self, text: str = "") -> None:
+        self._given = Given((self.ID,), len(text)) if text else Given()
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Keep none."""
+
+    def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:  # noqa: ARG002
+        """Return the files at a start."""
+        return self._given if door == "session-start" else Given()
+
+
+class _Ledger:
+    """Lines that are given once a session, as many as are found, without a gate."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._given: dict[str, set[str]] = {}
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Have *memories* from now on."""
+        self._texts.update((memory.id, memory.content) for memory in memories)
+
+    def _give(self, session: str, found: Sequence[str], most: int) -> Given:
+        had = self._given.setdefault(session, set())
+        new = [id_ for id_ in found if id_ not in had][:most]
+        had.update(new)
+        return Given(tuple(new), sum(len(self._texts[id_]) for id_ in new))
+
+
+class WordSearch(_Ledger):
+    """SQLite's FTS5 with bm25 over the same lines: the best three at a prompt, the best one at a call or a failure."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows = sqlite3.connect(":memory:")
+        self._rows.execute("CREATE VIRTUAL TABLE line USING fts5(id UNINDEXED, content)")
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Have *memories* from now on."""
+        super().add(memories)
+        self._rows.executemany("INSERT INTO line VALUES (?, ?)", [(one.id, one.content) for one in memories])
+
+    def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:  # noqa: ARG002
+        """Return the best lines for all words of the question."""
+        words = list(dict.fromkeys(_WORD.findall(_text_of(payload))))[:_KEPT]
+        if door not in _MOST or not words:
+            return Given()
+        asked = " OR ".join(f'"{word}"' for word in words)
+        rows = self._rows.execute("SELECT id FROM line WHERE line MATCH ? ORDER BY bm25(line), id LIMIT 20", (asked,))
+        return self._give(session, [id_ for (id_,) in rows], _MOST[door])
+
+
+class Placebo(_Ledger):
+    """Lines at random, as many as word search may give."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._random = random.Random(0)  # noqa: S311 - the same bytes each time
+
+    def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:  # noqa: ARG002
+        """Return lines whatever was asked."""
+        if door not in _MOST or not self._texts:
+            return Given()
+        ids = list(self._texts)
+        return self._give(session, self._random.sample(ids, min(len(ids), 20)), _MOST[door])
+
+
+def _text_of(payload: Mapping[str, Any]) -> str:
+    """Return what a search by words is asked: the prompt, the error, or all that the call was given."""
+    if text := payload.get("prompt") or payload.get("error"):
+        return str(text)
+    given = payload.get("tool_input")
+    return " ".join(str(value) for value in given.values()) if isinstance(given, Mapping) else ""

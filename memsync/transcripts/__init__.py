@@ -1,0 +1,1 @@
+"""Recorded sessions of agent clients, read as one stream of events."""

@@ -1,0 +1,182 @@
+"""What happened in a recorded session, whichever client wrote it: prompts, words, calls and their results, in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from memsync.records import parse_time
+from memsync.system.limits import read_json
+
+KEPT: Final = 8_000  # characters of one text; of a longer result the end, where programs say what went wrong
+_DEEPEST: Final = 4  # levels of a call's input
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that stood in line `line`, at the time `when`; `thread` names the subagent it belongs to, "" is the session itself."""
+
+    line: int
+    when: dt.datetime | None = None
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt(Event):
+    """What the user typed, or what a subagent was asked. `is_command`: the client has written it anew, as a slash command."""
+
+    text: str
+    is_command: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words(Event):
+    """What the agent said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Event):
+    """A tool that the agent used, and what it was given."""
+
+    id: str
+    tool: str
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(Event):
+    """How the call `id` ended. `failed`: None where the client does not say.
+
+    `refusal` is "" unless the user refused the call; then it holds their words, or "no" where they said none.
+    """
+
+    id: str
+    text: str
+    failed: bool | None
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss(Event):
+    """The context was compacted or cleared here."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One recorded session. `odd` counts the lines that could not be read or were too long; `person` is an opaque mark of who ran it."""
+
+    client: str
+    id: str = ""
+    cwd: str = ""
+    events: list[Event] = field(default_factory=list)
+    odd: int = 0
+    person: str = ""
+
+    @property
+    def start(self) -> dt.datetime | None:
+        """When its first event with a time was."""
+        return next((event.when for event in self.events if event.when), None)
+
+
+class Recorder:
+    """Builds a session out of what a reader finds in its rows. An id that comes again, as in a resumed session, counts once."""
+
+    def __init__(self, client: str, seen: set[str]) -> None:
+        self.session = Session(client)
+        self._seen = seen
+        self._open: set[str] = set()
+        self.line = 0
+        self.when: dt.datetime | None = None
+        self.thread = ""
+
+    def move(self, line: int, when: object, thread: str = "") -> None:
+        """Let what follows stand in *line*, at the time *when* (ISO 8601, or milliseconds since 1970), in *thread*."""
+        self.line, self.thread = line, thread
+        self.when = _read_time(when) or self.when
+
+    def is_new(self, id_: object) -> bool:
+        """Tell whether *id_* was not met before, here or in a session that was read before."""
+        if not isinstance(id_, str) or not id_:
+            return True
+        new = id_ not in self._seen
+        self._seen.add(id_)
+        return new
+
+    def prompt(self, text: str, *, is_command: bool = False) -> None:
+        """Note what the user typed."""
+        if text.strip():
+            self._add(Prompt(self.line, self.when, self.thread, text=text[:KEPT], is_command=is_command))
+
+    def words(self, text: str) -> None:
+        """Note what the agent said."""
+        if text.strip():
+            self._add(Words(self.line, self.when, self.thread, text=text[:KEPT]))
+
+    def call(self, id_: str, tool: str, given: object) -> None:
+        """Note a call of *tool*."""
+        kept = clip(given if isinstance(given, Mapping) else {"input": given})
+        self._open.add(id_)
+        self._add(Call(self.line, self.when, self.thread, id=id_, tool=tool[:200], given=kept))
+
+    def result(self, id_: str, text: str, failed: bool | None, refusal: str = "") -> None:
+        """Note how a call ended; one that nobody began, or that has ended already, is passed over."""
+        if id_ in self._open:
+            self._open.remove(id_)
+            kept = text[-KEPT:]
+            self._add(Result(self.line, self.when, self.thread, id=id_, text=kept, failed=failed, refusal=refusal))
+
+    def loss(self) -> None:
+        """Note that the context was compacted or cleared."""
+        self._add(Loss(self.line, self.when, self.thread))
+
+    def _add(self, event: Event) -> None:
+        self.session.events.append(event)
+
+
+def _read_time(when: object) -> dt.datetime | None:
+    if isinstance(when, int | float) and not isinstance(when, bool):
+        try:
+            return dt.datetime.fromtimestamp(when / 1000, dt.UTC)
+        except (OverflowError, ValueError, OSError):
+            return None
+    return parse_time(when)
+
+
+def clip(value: Any, depth: int = 0) -> Any:
+    """Return *value*, of a call's input, with long texts cut and what is nested too deep left out."""
+    if isinstance(value, str):
+        return value[:KEPT]
+    if depth >= _DEEPEST:
+        return None if isinstance(value, Mapping | list) else value
+    if isinstance(value, Mapping):
+        return {str(key): clip(one, depth + 1) for key, one in list(value.items())[:64]}
+    if isinstance(value, list):
+        return [clip(one, depth + 1) for one in value[:64]]
+    return value
+
+
+def list_blocks(content: Any) -> list[Mapping[str, Any]]:
+    """Return the blocks of a message; a bare string is one block of text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def join_text(content: Any) -> str:
+    """Return the text of a message's blocks, one a line."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block.get("text", "")) for block in list_blocks(content))
+
+
+def read_object(value: Any) -> Any:
+    """Return what *value* says if it is JSON text of an object, else *value*."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        with suppress(ValueError):
+            return read_json(value)
+    return value
