@@ -301,6 +301,7 @@ class IndexFile:
                 came = [id_ for id_, raw in new.items() if raw != old.get(id_)]
                 gone = [slot for id_, slot, raw, *_ in known if new.get(id_) != raw]
             else:
+                self._readings[scope].refresh()  # what others wrote is told of now
                 ids = set(ids)
                 seen = self._see(scope)
                 came, gone = [id_ for id_ in ids if id_ in seen.lines], rows.find_slots(scope, ids)
@@ -313,7 +314,7 @@ class IndexFile:
         return True
 
     def _list_changed(self, scope: Scope, was: Any) -> set[str] | None:
-        """Return the ids of what changed since the stamps of *scope* were these; None if nobody was told."""
+        """Return the ids of what is told to have changed since the stamps of *scope* were these; None if nobody is told."""
         watch = self._watches.get(scope)
         is_told = watch and self._readings[scope].followers.listener is watch.listener
         return watch.ids if watch and is_told and as_lists(watch.since) == was else None

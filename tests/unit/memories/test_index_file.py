@@ -16,6 +16,8 @@ from helpers import memory_line
 from searching import ask, fresh, is_untouched, opened, write
 
 from memsync import Memsync
+from memsync.agents.hooks import answer
+from memsync.clients.known import find
 from memsync.records import Memory
 
 LINES = {f"mm-{n:02d}": f"note {n} about the queue" for n in range(6)}
@@ -181,3 +183,15 @@ def test_what_another_adds_or_edits_while_an_index_is_saved_leaves_the_index_the
             other.update(id_, content="the zebra sleeps")
         project.finder.save()
         assert project.finder.file.path.exists()
+
+
+def test_a_process_that_stays_gives_at_a_call_what_another_wrote_since_its_last_question(repo):
+    call = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "make fast"}, "tool_use_id": "1"}
+    with Memsync.open(repo.root) as staying:
+        staying.remember("Invoices are rounded per line")
+        assert staying.recall("the invoices").hits  # by an index in memory, which is told of changes
+        with repo.memories.open("a") as file:
+            file.write(
+                json.dumps({"id": "mm-made01", "content": "make fast is gone", "anchors": ["$ make fast"]}) + "\n"
+            )
+        assert answer(staying, find("claude"), "pre-tool", call).given == ("mm-made01",)
