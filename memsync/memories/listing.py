@@ -6,13 +6,12 @@ The rules are the same ones, asked of the same entries; where no rows fit the fi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.errors import AmbiguousId, MemoryNotFound
 from memsync.index.database import NEVER, count_moment
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 _HASH: Final = 8  # digits of a UUID, that are shown of one
 _MOST: Final = 200  # records read one by one; of more, reading the files whole is quicker
 
-T = TypeVar("T")
-
 
 class _Place(NamedTuple):
     """Where a memory stands in a list: what it is worth now, its id and scope; and its slot."""
@@ -46,17 +43,38 @@ class _Place(NamedTuple):
 
 def list_first(project: Project, filters: Filters, limit: int) -> list[Entry] | None:
     """Return the *limit* most important memories that pass *filters*; None where the stores must be read."""
-    return _ask(project, partial(_list_first, project, filters, limit)) if limit <= _MOST else None
+
+    def read(rows: Database) -> list[Entry] | None:
+        usage, now, found = _usage_of(project), project.clock(), list[Entry]()
+        for number, place in enumerate(_order(project, rows, usage, now)):
+            if len(found) == limit:
+                break
+            if number == _MOST or (record := project.finder.file.read_record(rows, place.slot)) is None:
+                return None
+            if filters.allow(entry := project.entry(*record, usage[record[0]], now)):
+                found.append(entry)
+        return found
+
+    return project.finder.file.ask(read) if limit <= _MOST else None
 
 
 def find_one(project: Project, ref: str) -> Entry | None:
     """Return the memory that *ref* names; None where the stores must be read: it may be that others have to be looked at, too."""
-    return _ask(project, partial(_find_one, project, ref))
+
+    def read(rows: Database) -> Entry | None:
+        if not (slots := _find_slots(rows, [ref])):
+            with suppress(MemoryNotFound, AmbiguousId):
+                slots = _find_slots(rows, [find_id(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record")))])
+        record = project.finder.file.read_record(rows, slots[0]) if slots else None
+        # Of what is archived it is asked what took its place.
+        return project.mark(project.entry(*record)) if record and not record[1].archived_at else None
+
+    return project.finder.file.ask(read)
 
 
 def knows(project: Project, ref: str) -> bool:
     """Tell whether *ref* is the id of a memory, or the beginning of one alone that no word is: eight digits of a hash, or more."""
-    found = _ask(project, lambda rows: _names_one(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record"))))
+    found = project.finder.file.ask(lambda rows: _names_one(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record"))))
     if found is not None:
         return found
     project.stores.refresh()
@@ -67,26 +85,6 @@ def _names_one(ref: str, ids: Iterable[str]) -> bool:
     is_hash = len(ref) >= _HASH and all(letter in "0123456789abcdef-" for letter in ref)
     found = {id_ for id_ in ids if id_ == ref or (is_hash and id_.startswith(ref))}
     return len(found) == 1 or ref in found
-
-
-def _ask(project: Project, work: Callable[[Database], T]) -> T | None:
-    """Return what *work* makes of the rows; None where none fit the files."""
-    return project.finder.file.ask(work)
-
-
-def _list_first(project: Project, filters: Filters, limit: int, rows: Database) -> list[Entry] | None:
-    usage, now = _usage_of(project), project.clock()
-    found: list[Entry] = []
-    left = _MOST
-    for place in _order(project, rows, usage, now):
-        if len(found) == limit:
-            return found
-        if not left or (record := project.finder.file.read_record(rows, place.slot)) is None:
-            return None
-        left -= 1
-        if filters.allow(entry := project.entry(*record, usage[record[0]], now)):
-            found.append(entry)
-    return found
 
 
 def _usage_of(project: Project) -> Mapping[Scope, Mapping[str, Usage]]:
@@ -127,33 +125,26 @@ def read_foremost(
 
     None where the stores must be read.
     """
-    return None if project.above else _ask(project, partial(_read_foremost, project, ids, many, least, now, author))
 
+    def read(rows: Database) -> Foremost | None:
+        order = _order(project, rows, _usage_of(project), now, author)
+        first = list(islice(takewhile(lambda place: place.worth >= least, order), many + 1))
+        also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
+        also += _find_slots(rows, ids)
+        slots = dict.fromkeys([*(place.slot for place in first[:many]), *also])
+        if len(also) > _MOST or (records := _read_all(project, rows, slots)) is None:
+            return None
+        rest = [(-place.worth, place.id, place.scope) for place in first[many:]]
+        return Foremost(records, rest[0] if rest else None)
 
-def _read_foremost(
-    project: Project,
-    ids: Collection[str],
-    many: int,
-    least: float,
-    now: datetime,
-    author: str | None,
-    rows: Database,
-) -> Foremost | None:
-    order = _order(project, rows, _usage_of(project), now, author)
-    first = list(islice(takewhile(lambda place: place.worth >= least, order), many + 1))
-    also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
-    also += _find_slots(rows, ids)
-    if len(also) > _MOST:
-        return None
-    if (records := _read_all(project, rows, dict.fromkeys([*(place.slot for place in first[:many]), *also]))) is None:
-        return None
-    rest = [(-place.worth, place.id, place.scope) for place in first[many:]]
-    return Foremost(records, rest[0] if rest else None)
+    return None if project.above else project.finder.file.ask(read)
 
 
 def read_named(project: Project, ids: Collection[str]) -> list[Record] | None:
     """Return the records of *ids*, the nearer store's first; None where the stores must be read."""
-    return None if project.above else _ask(project, lambda rows: _read_all(project, rows, _find_slots(rows, ids)))
+    if project.above:
+        return None
+    return project.finder.file.ask(lambda rows: _read_all(project, rows, _find_slots(rows, ids)))
 
 
 def _find_slots(rows: Database, ids: Collection[str]) -> list[int]:
@@ -168,7 +159,7 @@ def read_anchored(project: Project) -> list[Record] | None:
         slots = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE anchored AND NOT archived ORDER BY slot")]
         return None if len(slots) > max(_MOST, rows.count() // 4) else _read_all(project, rows, slots)
 
-    return _ask(project, read)
+    return project.finder.file.ask(read)
 
 
 def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Record] | None:
@@ -184,7 +175,7 @@ def count_all(project: Project) -> int:
     Raises:
         StoreUnreadable, OutsideTree
     """
-    if (found := _ask(project, lambda rows: rows.count())) is None:
+    if (found := project.finder.file.ask(lambda rows: rows.count())) is None:
         project.stores.refresh()
         found = sum(len(store.memories()) for store in project.stores.values())
     return found
@@ -194,16 +185,6 @@ def count_current(rows: Database) -> int:
     """Return how many memories are not archived."""
     found: int = rows.ask("SELECT count(*) FROM record WHERE NOT archived").fetchone()[0]
     return found
-
-
-def _find_one(project: Project, ref: str, rows: Database) -> Entry | None:
-    if not (slots := _find_slots(rows, [ref])):
-        with suppress(MemoryNotFound, AmbiguousId):
-            slots = _find_slots(rows, [find_id(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record")))])
-    record = project.finder.file.read_record(rows, slots[0]) if slots else None
-    if record and not record[1].archived_at:  # else it is asked what took its place
-        return project.mark(project.entry(*record))
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
