@@ -95,7 +95,7 @@ What the user gave with the command: {{args}}
         "tidy",
         "Merge memories that say the same. Use it when the user asks to tidy, clean up or deduplicate the project's memory.",
         """\
-Judge likely copies in the project's memory, cluster by cluster, until none are left. No rule can tell them safely; reading can.
+Judge likely copies in the project's memory, group by group, until none are left. No rule can tell them safely; reading can.
 
 What the user gave with the command: {args}
 
@@ -104,7 +104,7 @@ call `likely_copies`, then answer each batch with `merge_memories` and, in its `
 nothing is to be merged. Both answer with the next batch.
 
 Where the tools are missing, run `memsync janitor run --task dedup --plan plan.jsonl` in a shell and edit that file: a line that begins with `#?` is a
-cluster, with its texts above it. Take the `#?` away where all say the same, take an id out of `drop` where one does not, add `"content": "…"` to give
+group, with its texts above it. Take the `#?` away where all say the same, take an id out of `drop` where one does not, add `"content": "…"` to give
 the kept memory a text. Then run `memsync janitor run --apply plan.jsonl`, and delete the file.
 
 - The same means: whoever has read the kept text learns nothing from the other one. Turn numbers and quoted error texts do not count.
