@@ -158,7 +158,7 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     if "query" in params:
         return _recall_relevant(turn, params)
     if turn.past.is_kept:
-        return _given(turn, Injection(reason="the context is still there"))
+        return _give(turn, Injection(reason="the context is still there"))
     found = turn.session.at_start(
         first=turn.past.first,
         folder=str(turn.values.get("cwd") or ""),
@@ -166,7 +166,7 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
         threshold=params.get("min_importance"),
         budget=_budget(turn, params),
     )
-    return _given(turn, found)
+    return _give(turn, found)
 
 
 def _recall_relevant(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -181,7 +181,7 @@ def _recall_relevant(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]
     )
     if found.filtered and not found.entries:
         log.info("memory_recall_relevant: All memories already injected this session")
-    return _given(turn, found)
+    return _give(turn, found)
 
 
 def _budget(turn: Turn, params: Mapping[str, Any]) -> int:
@@ -189,7 +189,7 @@ def _budget(turn: Turn, params: Mapping[str, Any]) -> int:
     return min(budget, turn.room)
 
 
-def _given(turn: Turn, found: Injection) -> Mapping[str, Any]:
+def _give(turn: Turn, found: Injection) -> Mapping[str, Any]:
     turn.injections.append(found)
     turn.session.hold(found)
     return found.as_dict()

@@ -27,6 +27,7 @@ from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.places import list_workflows
 from memsync.store.trust import notice, why_no_step
+from memsync.system.texts import count
 
 _GIVING: Final = ("memory_inject", "inject_memories", "memory_recall_relevant")
 _EVERYBODY: Final = "*"  # the id under which is noted what is told once a day, whichever session begins
@@ -238,8 +239,8 @@ def _list_what_waits(project: Project) -> Iterator[str]:
     told, today = Ledger(project, _EVERYBODY), project.clock().date().isoformat()
     if told.is_told("candidates", today):
         return
-    if (count := _count_candidates(project)) and told.begin_telling("candidates", today):
-        yield f"{count} learned from earlier sessions: waiting for your approval (`memsync review`)"
+    if (waiting := _count_candidates(project)) and told.begin_telling("candidates", today):
+        yield f"{waiting} learned from earlier sessions: waiting for your approval (`memsync review`)"
 
 
 def _count_candidates(project: Project) -> str:
@@ -248,13 +249,12 @@ def _count_candidates(project: Project) -> str:
         return ""
     from memsync.learn.candidates import Candidates  # takes longer to load than everything else here
 
-    counts = Candidates(project).count()
-    words = {"memories": ("memory", "memories"), "skills": ("skill", "skills")}
-    return " and ".join(f"{n} {words[kind][n != 1]}" for kind, n in counts.items() if n)
+    words = {"memories": "memory", "skills": "skill"}
+    return " and ".join(count(n, words[kind]) for kind, n in Candidates(project).count().items() if n)
 
 
 def _list_unreadable(project: Project) -> Iterator[str]:
     if project.loaded.unreadable:
         yield project.loaded.unreadable
-    for path, (count, number, why) in project.finder.find_problems():
-        yield f"{count} line{'s' * (count != 1)} of {path} cannot be used (line {number}: {why}); `memsync doctor` shows them"
+    for path, (bad, number, why) in project.finder.find_problems():
+        yield f"{count(bad, 'line')} of {path} cannot be used (line {number}: {why}); `memsync doctor` shows them"

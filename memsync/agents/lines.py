@@ -126,7 +126,8 @@ def _notes(line: Line) -> Iterator[str]:
     for other in line.against:
         ours, theirs = line.hit.memory.written_at, other.memory.written_at
         is_newer = ours is not None and (theirs is None or ours > theirs)
-        yield f"{'newer than' if is_newer else 'disagrees with'} {shown_id(other.id)}{', which says otherwise' * is_newer}"
+        id_ = shown_id(other.id)
+        yield f"newer than {id_}, which says otherwise" if is_newer else f"disagrees with {id_}"
 
 
 def follow_links(

@@ -138,10 +138,10 @@ class RecallSession(Ledger):
             done = self.build((), len(known), limit=limit, budget=budget)
             return done._replace(gate=found.gate, floor=found.floor, degraded=found.degraded, known=tuple(known))
         hits = drop_copies((hit for hit in found if hit.id not in replaced), rules.ledger)
-        done = self._given(hits, found, len(known), limit, budget, rules)
+        done = self._build_lines(hits, found, len(known), limit, budget, rules)
         return done._replace(known=tuple(known))
 
-    def _given(
+    def _build_lines(
         self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None, rules: Rules
     ) -> Injection:
         """Return what of *hits* is given: lines of different facts."""

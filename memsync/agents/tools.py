@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents import hooklog, toolcall
 from memsync.agents.injection import Injection, Reply, drop_copies
-from memsync.agents.notes import scope_of
+from memsync.agents.notes import describe, scope_of
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
@@ -99,10 +99,7 @@ def _note(
     why = {id_: f"it is anchored to {anchor}" for id_, anchor in decision.anchors.items()}
     why |= {entry.id: "a command failed with what it speaks of" for entry in failure.entries}
     return {
-        "at": format_time(session.project.clock()),
-        "client": client.name,
-        "event": event,
-        "session": session.id,
+        **describe(client, event, session.id, "", at=format_time(session.project.clock())),
         "tool": call.name[:64],
         "given": given,
         "chars": len(decision.injection.text) + len(failure.text),

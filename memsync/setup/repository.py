@@ -151,7 +151,8 @@ def rewrite_settings(project: Project, place: Place, text: str, was: bytes) -> N
             said = trust.of_setting(project.layout, place.config, key, value)
             _approve_own(project, said, acts=trust.acts(key, value))
     project.reload()
-    project.journal.note_change(f"changed {place.config.name}", f"config edit{' --global' * (place.scope == 'global')}")
+    words = "config edit --global" if place.scope == "global" else "config edit"
+    project.journal.note_change(f"changed {place.config.name}", words)
 
 
 def _scope_of(project: Project, name: str, value: object) -> Scope:
