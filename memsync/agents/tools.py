@@ -17,7 +17,6 @@ from memsync.clients.facts import Client
 from memsync.memories import lookup
 from memsync.memories.anchored import FOLDER, SYMBOL, Match, Touched, find_anchored, save_lookup
 from memsync.memories.filters import SURE
-from memsync.memories.project import Project
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import format_time, shown_id
@@ -53,7 +52,9 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     def used() -> None:
         for found in given if is_ours and name else ():
             session.commit(found)
-        _keep_lookup(project)
+        root = project.layout.root
+        if root and not lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh:
+            save_lookup(project, project.env)
         if given or ask:
             hooklog.write(
                 project.layout,
@@ -83,13 +84,6 @@ def _spell(client: Client, name: str, text: str, ask: str) -> str:
     if ask:
         found["hookSpecificOutput"] |= {"permissionDecision": "ask", "permissionDecisionReason": f"memsync: {ask}"}
     return json.dumps(found)
-
-
-def _keep_lookup(project: Project) -> None:
-    """Make the lookup file anew where it is not as the stores are."""
-    root = project.layout.root
-    if root and not lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh:
-        save_lookup(project, project.env)
 
 
 def _note(

@@ -84,7 +84,9 @@ def _commit(
     wanted = {name: _entry(checkout, name) for name in names}
     if wanted[path] == known.get(path):
         return Committed()
-    if _find_staged(checkout, path) not in (known.get(path, ""), wanted[path]):
+    rows = (checkout.ask("ls-files", "-s", "--", path) or "").splitlines()
+    staged = f"100644,{rows[0].split()[1]}" if len(rows) == 1 else "".join(rows)
+    if staged not in (known.get(path, ""), wanted[path]):
         return Committed(held="you staged a part of it")
     since = smudge(checkout, path, checkout.run("cat-file", "blob", f"{head}:{path}").out) if head else b""
     if why := explain_stop(checkout.top / path, since, allow, named=path):
@@ -170,11 +172,6 @@ def _find_committed(checkout: Checkout, head: str, paths: Sequence[str]) -> dict
     """Return what `_entry` would of those of *paths* that *head* has, if they were the same in the work tree."""
     rows = checkout.run("ls-tree", "-z", head, "--", *paths).paths if head else []
     return {name: f"100644,{entry.split()[2]}" for entry, _, name in (row.partition("\t") for row in rows)}
-
-
-def _find_staged(checkout: Checkout, path: str) -> str:
-    rows = (checkout.ask("ls-files", "-s", "--", path) or "").splitlines()
-    return f"100644,{rows[0].split()[1]}" if len(rows) == 1 else "".join(rows)
 
 
 def _choose_parent(checkout: Checkout, head: str, branch: str, ours: Sequence[str]) -> str:

@@ -209,7 +209,11 @@ def read_steps(
 
     *before* are the lines of the memories that there were before the oldest step.
     """
-    read = partial(_read_by_id, matches=matches, known=known)
+
+    def read(raws: Iterable[bytes]) -> dict[str, Line]:
+        lines = (known.get(raw) or jsonl.read_line(raw) for raw in raws)
+        return jsonl.current([line for line in lines if line.id and matches(line.id)])
+
     found = [(step, read(step.added), read(step.replaced), read(step.removed)) for step in steps]
     still = _find_survivors(
         root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())}
@@ -223,11 +227,6 @@ def read_steps(
             latest[id_] = new
             if not same_but_for_time(old.memory, new.memory):
                 yield Event(id_, step.commit, old, new)
-
-
-def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool], known: Mapping[bytes, Line]) -> dict[str, Line]:
-    lines = [line for raw in raws if (line := known.get(raw) or jsonl.read_line(raw)).id and matches(line.id or "")]
-    return jsonl.current(lines)
 
 
 def _find_survivors(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[str]]:

@@ -61,7 +61,11 @@ def find_lost(project: Project) -> list[Lost]:
             for id_, line in last[scope].items()
             if line.memory
             and _is_gone(line.memory, store.get(id_))
-            and not any(_accounts_for(project, other, last[other], line) for other in others)
+            # Another store has it, or removed it after it came there.
+            and not any(
+                project.stores[other].get(id_) or (id_ in last[other] and last[other][id_].memory is None)
+                for other in others
+            )
         }
         known = _find_committed(project, gone) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(gone.items()) if id_ not in known]
@@ -132,12 +136,6 @@ def _is_gone(memory: Memory, now: Memory | None) -> bool:
     if now is None or same_but_for_time(now, memory):
         return now is None
     return bool(memory.written_at and (now.written_at is None or now.written_at < memory.written_at))
-
-
-def _accounts_for(project: Project, scope: Scope, last: Mapping[str, Line], line: Line) -> bool:
-    """Tell whether the store *scope* has the memory, or removed it after it came there."""
-    id_ = line.id or ""
-    return project.stores[scope].get(id_) is not None or (id_ in last and last[id_].memory is None)
 
 
 def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:

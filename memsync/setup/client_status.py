@@ -227,14 +227,10 @@ def ask_server(start: Path, env: Mapping[str, str]) -> ServerStatus:
         return ServerStatus(False, f"nothing came in {_PATIENCE:g} seconds; run `memsync mcp` to see where it stays")
     except OSError as error:
         return ServerStatus(False, f"{error}; {origin.advice()} installs memsync again")
-    if any(_read_tools(line) for line in done.stdout.splitlines()):
-        return ServerStatus(True)
+    for line in done.stdout.splitlines():
+        with suppress(ValueError, KeyError, TypeError):
+            answer = read_json(line)
+            if answer["id"] == _TALK[-1]["id"] and answer["result"]["tools"]:
+                return ServerStatus(True)
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"it ended with code {done.returncode}"]
     return ServerStatus(False, errors[-1].removeprefix("memsync: "))
-
-
-def _read_tools(line: bytes) -> list[Any]:
-    with suppress(ValueError, KeyError, TypeError):
-        answer = read_json(line)
-        return list(answer["result"]["tools"]) if answer["id"] == _TALK[-1]["id"] else []
-    return []

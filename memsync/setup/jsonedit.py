@@ -152,7 +152,7 @@ def add(text: str, container: Node, key: str | None, value: Any) -> str:
     has_comma = bool(last) and text[_skip(text, tail_start)] == ","
     if has_comma:
         tail_start = _skip(text, tail_start) + 1
-    at = _skip_comments(text, tail_start, container.end - 1)
+    at = max((one.end() for one in _COMMENT.finditer(text, tail_start, container.end - 1)), default=tail_start)
     first = container.children[0] if last else None
     inner = outer + step
     if first and "\n" not in text[container.start : first.start] and at == tail_start:
@@ -180,12 +180,6 @@ def _find_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _skip_comments(text: str, start: int, end: int) -> int:
-    for comment in _COMMENT.finditer(text, start, end):
-        start = comment.end()
-    return start
-
-
 def drop(text: str, container: Node, index: int) -> str:
     """Return *text* without one child of *container*; the comments around it stay."""
     children = container.children
@@ -203,7 +197,9 @@ def drop(text: str, container: Node, index: int) -> str:
         after = text[end:comma] + text[comma + 1 :] if text[comma] == "," else after
         after = _drop_line_end(after, _find_indent(text, container.start))
     since = children[index - 1].node.end if index else container.start + 1
-    if _ends_in_line_comment(text, since, start) and not after.lstrip(" \t").startswith(("\r", "\n")):
+    comments = [found for found in _COMMENT.finditer(text, since, start) if found[0].startswith("//")]
+    is_behind_comment = bool(comments) and comments[-1].end() == start
+    if is_behind_comment and not after.lstrip(" \t").startswith(("\r", "\n")):
         before += "\n"
     return before + after
 
@@ -219,11 +215,6 @@ def _drop_line_end(after: str, outer: str) -> str:
 def replace(text: str, node: Node, value: Any) -> str:
     """Return *text* with *value* instead of the scalar *node*."""
     return text[: node.start] + json.dumps(value, ensure_ascii=False) + text[node.end :]
-
-
-def _ends_in_line_comment(text: str, start: int, end: int) -> bool:
-    comments = [found for found in _COMMENT.finditer(text, start, end) if found[0].startswith("//")]
-    return bool(comments) and comments[-1].end() == end
 
 
 def first_comment(text: str) -> int | None:

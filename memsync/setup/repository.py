@@ -81,7 +81,10 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     """
     parsed = settings.parse_value(key, value)
     if key == "memory.embedder":
-        _check_embedder(parsed)
+        try:
+            choose(str(parsed))
+        except ValueError as error:
+            raise ConfigError(f"memory.embedder: {error}") from None
     if key == "memory_sync.stealth":
         raise UsageError("stealth also moves memories; use ", Remedy("config --stealth on"), " or off")
     name = settings.name_of(key)
@@ -172,10 +175,3 @@ def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> No
     if acts:
         keep_key(project.layout)
         approvals.add([set_])
-
-
-def _check_embedder(spec: str) -> None:
-    try:
-        choose(spec)
-    except ValueError as error:
-        raise ConfigError(f"memory.embedder: {error}") from None
