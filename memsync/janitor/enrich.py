@@ -9,7 +9,7 @@ from typing import Any, Final
 from memsync import secrets
 from memsync.errors import InvalidMemory, LlmError, Remedy, UsageError
 from memsync.janitor.plan import Enrich, seal
-from memsync.llm.answers import Shape, find_misfit, prompt
+from memsync.llm.answers import TEXT, find_misfit, list_of, object_of, prompt
 from memsync.llm.judge import TokenBatchBuilder
 from memsync.llm.llm import Llm, tokens_of
 from memsync.memories.filters import sort_by_importance
@@ -19,20 +19,7 @@ from memsync.records import MAX_WORD, clean_cues
 
 _MOST: Final = 5  # cues that are taken from a model for one memory
 _ANSWER: Final = 80  # tokens of the answer for one memory
-SHAPE: Final[Shape] = {
-    "type": "object",
-    "required": ["memories"],
-    "properties": {
-        "memories": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["id", "cues"],
-                "properties": {"id": {"type": "string"}, "cues": {"type": "array", "items": {"type": "string"}}},
-            },
-        }
-    },
-}
+SHAPE: Final = object_of("memories", memories=list_of(object_of("id", "cues", id=TEXT, cues=list_of(TEXT))))
 
 
 def find_bare(project: Project) -> list[Entry]:

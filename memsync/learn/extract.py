@@ -18,7 +18,7 @@ from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
 from memsync.learn.worth import INSTRUCTIONS, as_memory, is_said_to_last, why_dropped
-from memsync.llm import answers
+from memsync.llm.answers import NUMBER, TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
 from memsync.records import Memory, clean_content, clean_cues, clean_tags
@@ -26,23 +26,18 @@ from memsync.system.texts import read_utf8
 
 log = logging.getLogger(__name__)
 
-SHAPE: Final = {
-    "type": "array",
-    "maxItems": 50,
-    "items": {
-        "type": "object",
-        "required": ["content"],
-        "properties": {
-            "content": {"type": "string"},
-            "memory_type": {"type": "string"},
-            "importance": {"type": "number"},
-            "tags": {"type": "array", "items": {"type": "string"}},
-            "cues": {"type": "array", "items": {"type": "string"}},
-            "rationale": {"type": "string"},
-            "line": {"type": "integer"},
-        },
-    },
-}
+SHAPE: Final = list_of(
+    object_of(
+        "content",
+        content=TEXT,
+        memory_type=TEXT,
+        importance=NUMBER,
+        tags=list_of(TEXT),
+        cues=list_of(TEXT),
+        rationale=TEXT,
+        line=WHOLE,
+    )
+)
 _WHY: Final = {
     ("user", False): "the user said so",
     ("user", True): "the user put the agent right",
@@ -183,7 +178,7 @@ def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:
     if not rows:
         return Extracted(proposed=(), by="model")
     proposed, dropped = [], []
-    for said in llm.ask(answers.prompt("memory_extract", text="\n".join(rows)), SHAPE):
+    for said in llm.ask(prompt("memory_extract", text="\n".join(rows)), SHAPE):
         line = said.get("line") if isinstance(said.get("line"), int) else 1
         text = " ".join(said["content"].split())
         try:

@@ -14,7 +14,7 @@ from memsync.format.as_json import as_json
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
-from memsync.llm import answers
+from memsync.llm.answers import TEXT, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm
 from memsync.memories.project import Project
 from memsync.records import clean_tags
@@ -124,16 +124,9 @@ def transcript_of(project: Project, session: str | None, instead: Part = "a file
 # drafts: by rules, or by a model where one is configured
 
 
-SHAPE: Final = {
-    "type": "object",
-    "required": ["description", "instructions"],
-    "properties": {
-        "description": {"type": "string"},
-        "instructions": {"type": "string"},
-        "trigger_pattern": {"type": "string"},
-        "tags": {"type": "array", "items": {"type": "string"}},
-    },
-}
+SHAPE: Final = object_of(
+    "description", "instructions", description=TEXT, instructions=TEXT, trigger_pattern=TEXT, tags=list_of(TEXT)
+)
 _GOAL: Final = 160
 _SHORT: Final = 60
 
@@ -180,7 +173,7 @@ def _draft_by_model(name: str, digest: Digest, llm: Llm, *, source: str | None =
         LlmError: no answer.
         InvalidSkill: the answer is not a valid skill.
     """
-    said = llm.ask(answers.prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
+    said = llm.ask(prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
     trigger = str(said.get("trigger_pattern") or "")
     fields = _make_fields(name, said["description"], source=source)
     fields |= {"trigger_pattern": check.clean_trigger(trigger)} if trigger else {}

@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-Shape = Mapping[str, Any]
+Shape = Mapping[str, Any]  # JSON Schema: type, enum, properties, required and items
+TEXT: Final[Shape] = {"type": "string"}
+NUMBER: Final[Shape] = {"type": "number"}
+WHOLE: Final[Shape] = {"type": "integer"}
 PROMPTS: Final = Path(__file__).with_name("prompts")
 
 _TRIES: Final = 100  # brackets in prose, before a text of nothing but brackets is given up
@@ -27,17 +30,27 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+def list_of(items: Shape) -> Shape:
+    """Return the shape of a list of *items*."""
+    return {"type": "array", "items": items}
+
+
+def object_of(*required: str, **properties: Shape) -> Shape:
+    """Return the shape of an object with these *properties*, of which it must have the *required* ones."""
+    return {"type": "object", "required": required, "properties": properties}
+
+
 def prompt(name: str, **fields: object) -> str:
     """Return the prompt *name* with each `{{field}}` filled in: text as it is, anything else as JSON.
 
     Filled in one pass, so that what a memory says is never read as a field.
     """
     text = (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
-    return _FIELD.sub(lambda field: _spell(fields[field[1]]), text)
-
-
-def _spell(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    spelled = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        for key, value in fields.items()
+    }
+    return _FIELD.sub(lambda field: spelled[field[1]], text)
 
 
 def read(text: str, shape: Shape) -> Any:
@@ -76,31 +89,18 @@ def _find_values(text: str) -> Iterator[Any]:
 
 
 def find_misfit(value: object, shape: Shape, where: str = "the answer") -> str:
-    """Return how *value* breaks *shape*, "" if it fits.
-
-    A shape is JSON Schema with type, enum, properties, required and items; other keys of an
-    object are let through.
-    """
+    """Return how *value* breaks *shape*, "" if it fits; other keys of an object are let through."""
     wanted = shape.get("type", "")
     if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
         return f"{where} is not of type {wanted}"
     if "enum" in shape and value not in shape["enum"]:
         return f"{where} is none of {', '.join(map(str, shape['enum']))}"
+    parts: list[tuple[str, object, Shape]] = []
     if isinstance(value, dict):
-        return _find_misfit_of_object(value, shape, where)
-    if isinstance(value, list) and "items" in shape:
-        found = (find_misfit(item, shape["items"], f"{where}[{number}]") for number, item in enumerate(value))
-        return next(filter(None, found), "")
-    return ""
-
-
-def _find_misfit_of_object(value: Mapping[str, Any], shape: Shape, where: str) -> str:
-    for name in shape.get("required", ()):
-        if name not in value:
-            return f"{where} has no {name}"
-    found = (
-        find_misfit(value[name], rule, f"{where}.{name}")
-        for name, rule in shape.get("properties", {}).items()
-        if name in value
-    )
-    return next(filter(None, found), "")
+        if missing := [name for name in shape.get("required", ()) if name not in value]:
+            return f"{where} has no {missing[0]}"
+        rules = shape.get("properties", {})
+        parts = [(f"{where}.{name}", value[name], rule) for name, rule in rules.items() if name in value]
+    elif isinstance(value, list) and "items" in shape:
+        parts = [(f"{where}[{number}]", item, shape["items"]) for number, item in enumerate(value)]
+    return next(filter(None, (find_misfit(part, rule, at) for at, part, rule in parts)), "")

@@ -6,10 +6,10 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from memsync.errors import BudgetSpent, LlmError, LlmNotConfigured
-from memsync.llm.answers import Shape, prompt
+from memsync.llm.answers import TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import MOST_TOKENS, Llm, open_llm, tokens_of
 
 if TYPE_CHECKING:
@@ -80,9 +80,10 @@ def join(llm: Llm, texts: Sequence[str]) -> str:
 
     Whoever uses it looks whether anything is missing.
     """
-    shape = {"type": "object", "required": ["content"], "properties": {"content": {"type": "string"}}}
     try:
-        return str(llm.ask(prompt("memory_join", notes=list(texts)), shape)["content"]).strip()
+        return str(
+            llm.ask(prompt("memory_join", notes=list(texts)), object_of("content", content=TEXT))["content"]
+        ).strip()
     except LlmError as error:
         log.info("%d texts were not joined: %s", len(texts), error)
         return ""
@@ -109,23 +110,12 @@ def _one_batch(
 ) -> Iterator[tuple[int, Judgement]]:
     name, field, words = how
     numbered = [{"n": number, **pair} for number, pair in enumerate(pairs, 1)]
-    answer = llm.ask(prompt(name, pairs=numbered), _shape_of(field, words))
+    of_pair = object_of("n", field, n=WHOLE, **{field: {"type": "string", "enum": words}})
+    answer = llm.ask(prompt(name, pairs=numbered), object_of("pairs", pairs=list_of(of_pair)))
     for said in answer["pairs"]:
         if 1 <= said["n"] <= len(pairs):
-            yield said["n"] - 1, Judgement(said[field], _read_reason(said))
-
-
-def _read_reason(said: dict[str, Any]) -> str:
-    return " ".join(str(said.get("reason", "")).split())[:200]
-
-
-def _shape_of(field: str, words: tuple[str, ...]) -> Shape:
-    of_pair = {
-        "type": "object",
-        "required": ["n", field],
-        "properties": {"n": {"type": "integer"}, field: {"type": "string", "enum": words}},
-    }
-    return {"type": "object", "required": ["pairs"], "properties": {"pairs": {"type": "array", "items": of_pair}}}
+            reason = " ".join(str(said.get("reason", "")).split())[:200]
+            yield said["n"] - 1, Judgement(said[field], reason)
 
 
 log = logging.getLogger(__name__)

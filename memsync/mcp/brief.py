@@ -6,7 +6,7 @@ Everything about one memory is what `get_memory` is for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -75,18 +75,10 @@ def _spell_next_call(memory: Mapping[str, Any], other: Mapping[str, Any]) -> str
     return f'if that says all of it: forget(memory_id="{new}")'
 
 
-def _list_forgotten(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
-    yield from (f"forgotten {spell_memory(memory, now)}" for memory in value["forgotten"])
-
-
 def _list_skills(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
     yield from map(_spell_skill, value["skills"])
     if not value["skills"]:
         yield "no skill fits"
-
-
-def _list_skill(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
-    yield from (_spell_skill(value), "", value["instructions"])
 
 
 def _list_written(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
@@ -109,14 +101,14 @@ def _list_clusters(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
     )
 
 
-_FORMS: Final = {
+_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any], datetime], Iterable[str]]]] = {
     "clusters": _list_clusters,
     "memories": _list_memories,
     "memory": _list_stored,
-    "forgotten": _list_forgotten,
+    "forgotten": lambda value, now: (f"forgotten {spell_memory(memory, now)}" for memory in value["forgotten"]),
     "skills": _list_skills,
     "skill": _list_written,
-    "instructions": _list_skill,
+    "instructions": lambda value, _: (_spell_skill(value), "", value["instructions"]),
 }
 
 

@@ -152,10 +152,7 @@ class _Talk:
 
 def _write_message(**parts: Any) -> None:
     message = {"jsonrpc": "2.0", **parts}
-    _write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-
-
-def _write(data: bytes) -> None:
+    data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     while data:
         data = data[os.write(1, data) :]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -52,20 +52,18 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         """The SKILL.md of one skill."""
         return await read(lambda project: project.skills.get(name).path.read_text(encoding="utf-8", errors="replace"))
 
-    _add_completions(server, desk, {_MEMORY: _find_ids, _SKILL: _find_names})
+    _add_completions(server, desk)
 
 
-def _add_completions(
-    server: MCPServer[Any], desk: Desk, completions: Mapping[str, Callable[[Project, str], list[str]]]
-) -> None:
+def _add_completions(server: MCPServer[Any], desk: Desk) -> None:
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(
         ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, _: CompletionContext | None
     ) -> Completion | None:
-        find = completions.get(ref.uri) if isinstance(ref, ResourceTemplateReference) else None
+        find = {_MEMORY: _list_ids, _SKILL: _list_names}.get(getattr(ref, "uri", ""))
         if find is None:
             return None
-        found = await desk.ask(lambda project: find(project, argument.value))
+        found = [one for one in await desk.ask(find) if one.startswith(argument.value)]
         return Completion(values=found[:_LISTED], total=len(found), has_more=len(found) > _LISTED)
 
 
@@ -73,13 +71,12 @@ def _list_important(project: Project) -> dict[str, Any]:
     return list_entries([entry for entry in project.memories() if not entry.flagged][:_LISTED])
 
 
-def _find_ids(project: Project, beginning: str) -> list[str]:
-    ids = (shown_id(entry.id) for entry in project.memories())
-    return [id_ for id_ in ids if id_.startswith(beginning)]
+def _list_ids(project: Project) -> list[str]:
+    return [shown_id(entry.id) for entry in project.memories()]
 
 
-def _find_names(project: Project, beginning: str) -> list[str]:
-    return [entry.name for entry in project.skills.list() if entry.name.startswith(beginning)]
+def _list_names(project: Project) -> list[str]:
+    return [entry.name for entry in project.skills.list()]
 
 
 # what is said to the model: instructions (at most 2 KB, or clients cut them) and prompts

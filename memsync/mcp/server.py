@@ -109,11 +109,7 @@ async def _wait_for_signal(scope: anyio.CancelScope) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for _ in signals:
             scope.cancel()
-            _end_after_patience()
-
-
-def _end_after_patience() -> None:
-    """End even if the client takes no answers any more: what was written is durable, so nothing is lost."""
-    last = threading.Timer(PATIENCE, os._exit, [1])
-    last.daemon = True
-    last.start()
+            # End even if the client takes no answers any more: what was written is durable, so nothing is lost.
+            last = threading.Timer(PATIENCE, os._exit, [1])
+            last.daemon = True
+            last.start()

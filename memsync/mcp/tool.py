@@ -199,6 +199,7 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     returns: Any = Annotated[CallToolResult, offer.shape] if whole else CallToolResult
     call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
+    card = {"resourceUri": CARD, **({"visibility": ["app"]} if offer.for_card else {})}
     made = OurTool.from_function(
         call,
         name=offer.name,
@@ -206,7 +207,7 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
         description=inspect.getdoc(offer.function),
         context_kwarg="ctx",
         annotations=offer.annotations,
-        meta={"anthropic/alwaysLoad": offer.always, **_tell_card(offer)},
+        meta={"anthropic/alwaysLoad": offer.always, **({"ui": card} if offer.card or offer.for_card else {})},
     )
     made.parameters = _slim(made.parameters, of_parameters=True)
     options.update(_spell_options(offer, made.parameters["properties"]))
@@ -225,13 +226,6 @@ def _find_card(offer: Offer, ctx: Context[Any, Any]) -> bool:
     if offer.for_card and not has_card:
         raise ToolError(f"{offer.name} is for a client that shows cards (MCP Apps), and not for a model")
     return has_card and offer.card
-
-
-def _tell_card(offer: Offer) -> dict[str, Any]:
-    """Return what tells a client of the card."""
-    if offer.for_card:
-        return {"ui": {"resourceUri": CARD, "visibility": ["app"]}}
-    return {"ui": {"resourceUri": CARD}} if offer.card else {}
 
 
 def _supersede(project: Project, new: str, old: list[str]) -> tuple[Any, datetime]:

@@ -31,7 +31,6 @@ from memsync.store.files import resolve_named
 if TYPE_CHECKING:
     from memsync.index.core import Index
     from memsync.memories.project import Project
-    from memsync.store.state import Outcomes
 
 # Characters of the instructions that a search sees; what a skill is for stands at its beginning.
 _SEARCHED: Final = 4_000
@@ -73,14 +72,15 @@ class Skills:
             if scope in (None, where):
                 usage, outcomes = self._project.state(where).usage(), self._project.state(where).outcomes()
                 for name, file in store.skills().items():
-                    used = usage.get(file.skill.id)
+                    used, ended = usage.get(file.skill.id), outcomes.get(file.skill.id)
+                    rate = ended and round(ended.successes / (ended.successes + ended.failures), 4)
                     entry = SkillEntry(
                         skill=file.skill,
                         scope=where,
                         path=store.path(name),
                         problems=file.problems,
                         use_count=used.access_count if used else 0,
-                        success_rate=_rate_success(outcomes.get(file.skill.id)),
+                        success_rate=rate,
                     )
                     found.append(entry)
         return found
@@ -380,10 +380,6 @@ class Skills:
     def is_taken(self, id_: str) -> bool:
         """Tell whether a skill in reach has that id."""
         return any(entry.skill.id == id_ for entry in self._entries())
-
-
-def _rate_success(outcomes: Outcomes | None) -> float | None:
-    return round(outcomes.successes / (outcomes.successes + outcomes.failures), 4) if outcomes else None
 
 
 def make_record(skill: Skill) -> Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,12 +20,16 @@ def make_candidate(where: str, content: object, kind: str = "fact", tags: object
     if not isinstance(content, str) or not content.strip():
         return Candidate(where, None, "no text")
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
-    try:
-        known = clean_tags([str(tag).strip().lower() for tag in words])
-    except InvalidMemory:
-        known = ()
-    memory = Memory(id="", content=content.strip(), memory_type=kind, tags=known, source_type="import", **fields)
+    memory = Memory("", content.strip(), kind, tags=clean_words(words), source_type="import", **fields)
     return Candidate(where, memory)
+
+
+def clean_words(words: Iterable[object]) -> tuple[str, ...]:
+    """Return *words* as tags; none if one of them cannot be stored."""
+    try:
+        return clean_tags([str(word).strip().lower() for word in words])
+    except InvalidMemory:
+        return ()
 
 
 def read_statements(text: str, name: str, anchors: Sequence[str] = (), tags: Sequence[str] = ()) -> Iterator[Candidate]:

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync.errors import InvalidMemory
 from memsync.memories.imports import Candidate
-from memsync.records import clean_tags
 from memsync.skills.file import load_front
-from memsync.transfer.candidates import TAG, add_subject, read_statements
+from memsync.transfer.candidates import TAG, add_subject, clean_words, read_statements
 
 _TASK: Final = re.compile(r"^\s*[-*+]\s+\[.\]\s.*$|.*<%.*%>.*", re.MULTILINE)
 _EMBED: Final = re.compile(r"!\[\[[^\]\n]*\]\]")
@@ -41,7 +39,8 @@ def read_obsidian(text: str, name: str) -> Iterator[Candidate]:
         said = " ".join(TAG.sub("", one.memory.content).split())
         content = said if _NAMELESS.fullmatch(title) else add_subject(title, said)
         yield Candidate(
-            one.where, one.memory._replace(content=content, tags=_clean([*TAG.findall(one.memory.content), *shared]))
+            one.where,
+            one.memory._replace(content=content, tags=clean_words([*TAG.findall(one.memory.content), *shared])),
         )
 
 
@@ -56,13 +55,6 @@ def _drop_markup(text: str) -> str:
 def _list_words(value: Any) -> list[str]:
     words = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
     return [str(word).strip().removeprefix("#") for word in words]
-
-
-def _clean(words: list[str]) -> tuple[str, ...]:
-    try:
-        return clean_tags([word.lower() for word in words])
-    except InvalidMemory:
-        return ()
 
 
 # the memory folder of a Letta agent (MemFS): Markdown under `~/.letta/agents/ID/memory`, one file a block
@@ -136,16 +128,11 @@ def read_rules(source: str, text: str, name: str) -> Iterator[Candidate]:
 
 def list_anchors(globs: Any) -> list[str]:
     """Return what *globs* name, a list or a text with commas, as anchors; nothing where one of them is every file."""
-    parts = globs if isinstance(globs, list) else _split(str(globs or ""))
+    parts = globs if isinstance(globs, list) else re.split(r",(?![^{]*\})", str(globs or ""))  # no comma within braces
     found = [one for part in parts for one in _expand(str(part).strip().strip("\"'").removeprefix("./"))]
     if any(one in ("*", "**", "**/*", "**/*.*") for one in found):
         return []
     return [one for one in dict.fromkeys(found) if _PLAIN.fullmatch(one) and not one.startswith(("/", "../"))][:_MOST]
-
-
-def _split(globs: str) -> list[str]:
-    """Split at the commas that are not within braces."""
-    return re.split(r",(?![^{]*\})", globs)
 
 
 def _expand(glob: str) -> list[str]:
