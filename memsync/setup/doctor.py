@@ -301,11 +301,12 @@ def fix_findings(project: Project) -> list[str]:
 
 def _fix_git(layout: Layout) -> Iterator[str]:
     """Make patches of memories plain, and let git take what a filter makes of them as bytes."""
-    if layout.git is None or layout.root is None:
+    if layout.git is None or layout.project is None:
         return
     yield from driver.make_patches_plain(layout.git.root)
-    rule = find_rule(layout)
-    if rule is None or not rule.damages or layout.project is None:
+    git, name = checkout.find_checkout(layout.project.memories)
+    rule = attributes.read_rule(git, name, has_driver=True)  # also before git has the file
+    if not rule.damages:
         return
     path = files.resolve_inside(layout.project.directory.parent / ".gitattributes", layout.project.tree)
     data, _ = files.read(path)

@@ -174,6 +174,16 @@ def test_a_line_that_was_written_before_is_brought_up_to_date(repo, command):
     assert OURS not in rules.read_text()
 
 
+def test_a_filter_that_comes_before_the_first_memory_is_committed_takes_no_bytes_once_doctor_has_mended_the_line(repo):
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    add_filter(repo, "odd")
+    with (repo.root / ".gitattributes").open("a") as rules:
+        rules.write("*.jsonl filter=odd\n")
+    assert "as bytes" in memsync("doctor", "--fix", cwd=repo.root).out
+    write(repo, "The kettle is in the kitchen")
+    assert stored(repo).endswith(b"A\r\nB")
+
+
 def test_the_pointers_of_git_lfs_stay_text(repo):
     set_up(repo, "lfs")
     assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
