@@ -29,6 +29,13 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> dict[str, dict]:
     return {value["id"]: value for value in map(json.loads, done.data.splitlines())}
 
 
+def test_two_lines_that_a_hand_wrote_with_one_id_both_stay():
+    shared, by_hand = record("b"), record(text="one") + record(text="two", updated_at=EARLY)
+    done = merge(shared, shared, by_hand + shared)
+    assert done == merge(shared, by_hand + shared, shared)
+    assert [json.loads(row)["content"] for row in done.data.splitlines()] == ["one", "two", "text"]
+
+
 @pytest.mark.parametrize(
     ("field", "base", "ours", "theirs", "result"),
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import secret_shapes as shapes
-from helpers import GitRepo, memsync
+from helpers import GitRepo, memory_line, memsync
 
 from memsync import Memsync
 from memsync.errors import ConfigError
@@ -276,6 +276,19 @@ def test_what_was_shared_before_comes_back_by_itself_and_what_was_written_meanwh
     moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
     assert (moved["moved"], moved["kept"]) == ([one], [])
     assert texts(repo) == sorted([*back, ("project", "meanwhile"), *kept])
+
+
+def test_what_was_imported_under_stealth_is_offered_like_what_was_written_and_what_is_named_private_is_not(
+    repo, tmp_path
+):
+    assert memsync("memory", "config", "--stealth", "on", "-y", cwd=repo.root).code == 0
+    for id_, text, *words in (("mm-aaaaaa", "imported"), ("mm-bbbbbb", "my own", "--private")):
+        (tmp_path / "notes.jsonl").write_text(memory_line(id_, text))
+        assert memsync("import", str(tmp_path / "notes.jsonl"), *words, cwd=repo.root).code == 0
+    assert texts(repo) == [("stealth", "imported"), ("stealth", "my own")]
+    moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
+    assert (moved["moved"], moved["kept"]) == (["mm-aaaaaa"], [])
+    assert texts(repo) == [("project", "imported"), ("stealth", "my own")]
 
 
 def test_what_was_shared_before_passes_the_checks_once_it_was_edited_and_stays_with_keep(repo):
