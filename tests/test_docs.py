@@ -9,7 +9,7 @@ import pytest
 import transcripts
 
 from memsync.cli.app import cli
-from tools.write_docs import HELP, REFERENCE, group_helps, reference
+from tools.write_docs import HELP, REFERENCE, SETTINGS_PAGE, group_helps, reference, settings_page
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -59,6 +59,10 @@ def test_help_shown_without_click_is_what_click_shows():
 
 def test_the_command_reference_is_up_to_date():
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run `make docs`"
+
+
+def test_the_page_of_settings_is_up_to_date():
+    assert SETTINGS_PAGE.read_text(encoding="utf-8") == settings_page(), "run `make docs`"
 
 
 @pytest.mark.parametrize("path", re.findall(r"^## (memsync .+)$", reference(), re.MULTILINE))

@@ -1,8 +1,9 @@
-"""Write what is generated: the help of groups, docs/cli.md, the settings as a template, the workflows as JSON. Tests hold them equal."""
+"""Write what is generated: the help of groups, docs/cli.md, the settings as a template and as a page, the workflows as JSON. Tests hold them equal."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help"
 REFERENCE = ROOT / "docs" / "cli.md"
 SETTINGS = origin.templates() / "config.yaml"
+SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 WORKFLOWS = origin.templates() / places.WORKFLOWS
 
 _LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
@@ -35,6 +37,15 @@ _SETTINGS_HEAD = """# Every setting of memsync with its default; keep the lines 
 # ~/.gobby/config.yaml holds for all your projects, .gobby/config.yaml for everybody who works on a repository
 # (of which only some settings are taken: docs/security.md). `memsync config --list --origin` shows what is in force, and why.
 # Written by `make docs`.
+"""
+_PAGE_HEAD = """# Every setting
+
+`memsync config KEY VALUE` sets one for the project, with `--global` for all your projects; `memsync config --list --origin` shows what is
+in force, and why. [`templates/config.yaml`](../templates/config.yaml) is a file to copy. A repository may say
+[only some of these](security.md#what-a-repository-may-say). Written by `make docs`.
+
+| setting | default | what it does |
+|---|---|---|
 """
 
 
@@ -84,6 +95,15 @@ def _bounds(span: str) -> str:
 
 def _spell(value: Any) -> str:
     return value if isinstance(value, str) and value else json.dumps(value)
+
+
+def settings_page() -> str:
+    """Return docs/settings.md: every setting with its default and what it does."""
+    rows = ""
+    for key in settings.KEYS:
+        what = re.sub(r"docs/(\w+)\.md", r"[\1](\1.md)", settings.describe(key)) + _bounds(settings.range_of(key))
+        rows += f"| `{key}` | `{_spell(settings.get(settings.Settings(), key))}` | {what} |\n"
+    return _PAGE_HEAD + rows
 
 
 def compiled_workflows() -> str:
@@ -152,6 +172,7 @@ if __name__ == "__main__":
         (HELP / name).write_text(text, encoding="utf-8")
     REFERENCE.write_text(reference(), encoding="utf-8")
     SETTINGS.write_text(settings_text(), encoding="utf-8")
+    SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
     workflow.COMPILED.write_text(compiled_workflows(), encoding="utf-8")
     with TemporaryDirectory() as start:
         Path(early.ANSWERS).write_text(first_answers(Path(start)), encoding="utf-8")

@@ -49,7 +49,11 @@ class Settings(NamedTuple):
         "memory.injection_limit", 10, "most memories given at the start of a session", low=0
     )
     importance_threshold: float = _setting(
-        "memory.importance_threshold", 0.3, "least importance, today's at a start, written at a prompt", low=0, high=1
+        "memory.importance_threshold",
+        0.3,
+        "least importance: after decay at a session's start, as written at a prompt",
+        low=0,
+        high=1,
     )
     injection_budget: int = _setting(
         "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
