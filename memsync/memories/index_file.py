@@ -57,11 +57,12 @@ _PATIENCE: Final = 5.0  # seconds that one waits for another who makes the index
 
 
 class _Seen(NamedTuple):
-    """What a store has at one moment: the line of each id, the stamps of its files, and the first problem in them."""
+    """What a store has at one moment: the line of each id, the stamps of its files, the first problem in them, and which ids changed."""
 
     lines: Mapping[str, Line]
     stamps: Stamps
     problem: tuple[int, int, str] | None
+    told: frozenset[str]
 
 
 class _Watch(NamedTuple):
@@ -293,18 +294,16 @@ class IndexFile:
         """Take in what the file of *scope* says now; False if that is too much."""
         meta = rows.read_meta()
         with self._readings[scope].held():
-            if (ids := self._list_changed(scope, meta["stamps"][scope])) is None:
+            if self._is_told(scope, meta["stamps"][scope]):
+                seen = self._see(scope)
+                came, gone = [id_ for id_ in seen.told if id_ in seen.lines], rows.find_slots(scope, seen.told)
+            else:
                 known = rows.read_lines(scope)
                 seen = self._see(scope, partial(make_known, known))
                 old = {id_: raw for id_, _, raw, *_ in known}
                 new = {id_: self._keep(scope, line.raw) for id_, line in seen.lines.items() if line.is_record}
                 came = [id_ for id_, raw in new.items() if raw != old.get(id_)]
                 gone = [slot for id_, slot, raw, *_ in known if new.get(id_) != raw]
-            else:
-                self._readings[scope].refresh()  # what others wrote is told of now
-                ids = set(ids)
-                seen = self._see(scope)
-                came, gone = [id_ for id_ in ids if id_ in seen.lines], rows.find_slots(scope, ids)
         if len(came) + len(gone) > MOST:
             return False
         rows.remove(gone)
@@ -313,22 +312,23 @@ class IndexFile:
         self._write_meta(rows, {scope: seen})
         return True
 
-    def _list_changed(self, scope: Scope, was: Any) -> set[str] | None:
-        """Return the ids of what is told to have changed since the stamps of *scope* were these; None if nobody is told."""
+    def _is_told(self, scope: Scope, was: Any) -> bool:
+        """Tell whether we are told of each change since the stamps of *scope* were these."""
         watch = self._watches.get(scope)
         is_told = watch and self._readings[scope].followers.listener is watch.listener
-        return watch.ids if watch and is_told and as_lists(watch.since) == was else None
+        return bool(watch and is_told and as_lists(watch.since) == was)
 
     def _see(self, scope: Scope, known: Callable[[], Mapping[bytes, Line]] | None = None) -> _Seen:
-        """Return what the store of *scope* has now, and note from now on what changes."""
-        reading = self._readings[scope]
+        """Return what the store of *scope* has now, with what we were told of until now, and note from now on what changes."""
+        reading, told = self._readings[scope], frozenset[str]()
         with reading.held():
             reading.refresh(known)
             stamps = reading.stamp or NOWHERE
             if watch := self._watches.get(scope):
+                told = frozenset(watch.ids)
                 watch.ids.clear()
                 self._watches[scope] = watch._replace(since=stamps)
-            return _Seen(reading.current_lines(), stamps, reading.first_problem())
+            return _Seen(reading.current_lines(), stamps, reading.first_problem(), told)
 
     def _write_meta(self, rows: Database, seen: Mapping[Scope, _Seen]) -> None:
         """Say from which files the rows of these stores are now, and which of their lines have problems."""
