@@ -338,8 +338,8 @@ class IndexFile:
         rows.write_meta({"stamps": stamps, "problems": problems})
         self._cold = None
 
-    def _fill(self, rows: Database, index: Index | None = None) -> None:
-        """Make the rows of all memories; no text that has a vector, in *index* or else in the rows, is embedded again."""
+    def _fill(self, rows: Database, index: Index | None = None) -> dict[Scope, _Seen]:
+        """Make the rows of all memories, and return what they were; no text that has a vector, in *index* or else in the rows, is embedded again."""
         from memsync.index.bulk import fill, list_vectors, read_vectors
 
         is_ours = self._is_ours(rows.read_meta())
@@ -351,6 +351,7 @@ class IndexFile:
             fill(rows, made, Tokenizer(stop_words=self._stop_words), self.meaning, known)
         rows.write_meta({**self._kind, "unrelated": self.meaning.unrelated if self.meaning else None})
         self._write_meta(rows, seen)
+        return seen
 
     def save(self, index: Index | None) -> None:
         """Have the rows as the files are, where there are rows or an *index* that was made of them."""
@@ -379,8 +380,7 @@ class IndexFile:
                     if rows.read_meta()["stamps"] == {scope: as_lists(one.stamps) for scope, one in seen.items()}:
                         return self._load(rows, seen)
             rows = Database(sqlite3.connect(":memory:"))
-            self._fill(rows)
-            return self._load(rows, {scope: self._see(scope) for scope in self._readings})
+            return self._load(rows, self._fill(rows))
 
     def _load(self, rows: Database, seen: Mapping[Scope, _Seen]) -> tuple[Index, dict[Scope, dict[str, Memory]]]:
         from memsync.index.bulk import load_arrays
