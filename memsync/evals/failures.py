@@ -60,7 +60,8 @@ _RULES: Final = (
 )  # fmt: skip
 _COMPILED: Final = frozenset({"typecheck"})  # what golangci-lint calls an error of the compiler
 _MISSING: Final = re.compile(
-    r"(?:Path does not exist|[Nn]o such file or directory|cannot access|cannot open|ENOENT[^']*?):? ['\"]?([^\s'\":]+)"
+    r"(?:Path does not exist|[Nn]o such file or directory|cannot access|cannot open):? ['\"]?([^\s'\":<]+)"
+    r"|ENOENT: [^'\n]*'([^']+)'"
     r"|^[\w./()-]+: ([^\s:]+): No such file or directory|cannot access '([^']+)'",
     re.MULTILINE,
 )

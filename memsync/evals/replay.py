@@ -91,11 +91,12 @@ class Totals:
 class Report:
     """What one arm gave: in all, of each kind of failure, and where the first failure was the same person's or another's.
 
-    `met` says of each repeat what became of it, in order.
+    `met` says of each repeat what became of it, in order; `before` counts the sessions that only taught.
     """
 
     arm: str
     totals: Totals = field(default_factory=Totals)
+    before: Totals = field(default_factory=Totals)
     met: list[dict[str, Any]] = field(default_factory=list)
     by_kind: dict[str, Totals] = field(default_factory=lambda: defaultdict(Totals))
     by_person: dict[str, Totals] = field(default_factory=lambda: defaultdict(Totals))
@@ -106,6 +107,7 @@ class Report:
         return {
             "arm": self.arm,
             "totals": self.totals.as_dict(),
+            "before": self.before.as_dict(),
             **{name: {key: one.as_dict() for key, one in sorted(rows.items())} for name, rows in splits.items()},
         }
 
@@ -268,13 +270,13 @@ def replay(
 
     *learn* returns the memories that a session leaves behind, which *arm* has by then.
     """
-    report = Report(name)
+    report, earlier = Report(name), Report(name)
     waiting = lines.held_back()
     arm.add([memory for id_, memory in lines.memories.items() if id_ not in waiting])
     met: dict[str, str] = {}  # the class, and who met it first
     for one in played:
         counts = since is None or (one.session.start or _UNKNOWN) >= since
-        _play(report if counts else Report(name), one, arm, lines, met, tree)
+        _play(report if counts else earlier, one, arm, lines, met, tree)
         names = {failure.name for step in one.steps for failure in step.failures}
         due = {id_ for cls in names for id_ in lines.of(cls)} & waiting
         waiting -= due
@@ -284,6 +286,7 @@ def replay(
             lines.add(learn(one.session))
         for cls in names:
             met.setdefault(cls, one.session.person)
+    report.before = earlier.totals
     return report
 
 

@@ -122,6 +122,20 @@ def test_a_wrong_name_is_a_class_by_the_first_part_that_the_repository_does_not_
     assert totals(found, "none")["silent"] == 1
 
 
+def test_a_missing_path_has_one_name_whatever_the_client_writes_around_it(shop, tmp_path):
+    told = (
+        "<tool_use_error>Path does not exist: src/old</tool_use_error>",
+        "ENOENT: no such file or directory, scandir 'src/old'",
+        "ENOENT: no such file or directory, posix_spawn '/opt/bin/agent'",
+    )
+    days = [Recorder(name, day).prompt("x") for day, name in enumerate("ab", 1)]
+    for one in days:
+        for text in told:
+            one.call("Grep", text, failed=True, pattern="x", path="src/old")
+    found = replay(shop, record(tmp_path / "s", *days), "--none")
+    assert [one["class"] for one in found["classes"]] == ["path src/old"]
+
+
 def test_nothing_looks_ahead(shop, tmp_path):
     early = [Recorder("a", 1).prompt("x").flag(), Recorder("b", 2).prompt("y").flag()]
     late = Recorder("c", 3).prompt("which settings?").name_wrong().flag().fine()
@@ -172,7 +186,8 @@ def test_sessions_without_a_failure_that_comes_back_are_zeros(shop, tmp_path):
 def test_since_counts_only_later_sessions_and_until_leaves_them_out(shop, tmp_path):
     sessions = record(tmp_path / "s", *(Recorder(name, day).prompt("x").flag() for day, name in enumerate("abcd", 1)))
     assert replay(shop, sessions, "--none")["totals"]["repeats"] == 3
-    assert replay(shop, sessions, "--none", "--since", "2026-03-03")["totals"]["repeats"] == 2
+    found = replay(shop, sessions, "--none", "--since", "2026-03-03")
+    assert (found["totals"]["repeats"], found["arms"][0]["before"]["repeats"]) == (2, 1)
     assert replay(shop, sessions, "--none", "--until", "2026-03-03")["totals"]["repeats"] == 1
 
 
