@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.corpus import records
-from benchmarks.replay import CALLS, replay
+from benchmarks.made_session import CALLS, replay
 from benchmarks.timing import paired
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import records
-from benchmarks.replay import untagged
+from benchmarks.made_session import untagged
 from benchmarks.timing import Paired, paired
 from memsync import Memsync
 

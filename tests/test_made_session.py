@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.replay import CALLS, replay, turns
+from benchmarks.made_session import CALLS, replay, turns
 
 
 def test_the_session_has_144_calls_and_a_turn_of_14():
