@@ -1,4 +1,4 @@
-"""Agents: what a hook costs, and what a session of 144 model calls is given."""
+"""Agents: what a hook costs, and what a made-up session of 144 model calls is given."""
 
 from __future__ import annotations
 
