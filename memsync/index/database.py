@@ -28,7 +28,7 @@ from memsync.index.terms import (
     text_key,
     trigrams,
 )
-from memsync.records import SCOPES, Memory, Scope, normal_form
+from memsync.records import SCOPES, Memory, Scope, is_whole, normal_form
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
@@ -63,7 +63,8 @@ def head_of(memory: Memory) -> tuple[Any, ...]:
     last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
     flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
     form = number_form(normal_form(memory.content))
-    return (memory.id, form, memory.importance, count_moment(last) if last else NEVER, *flags, memory.author)
+    author = memory.author if is_whole(memory.author or "") else None  # half a character is no text to SQLite
+    return (memory.id, form, memory.importance, count_moment(last) if last else NEVER, *flags, author)
 
 
 def count_moment(moment: datetime) -> int:

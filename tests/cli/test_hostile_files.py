@@ -140,3 +140,11 @@ def test_a_scan_of_hostile_project_files_ends(ready):
     ready.git("add", "-A")
     done = run(ready, "memory", "init", "--dry-run")
     assert done.code == 0, done.err
+
+
+def test_an_author_with_half_a_character_keeps_no_memory_from_being_found_or_stored(ready):
+    with ready.memories.open("a") as file:
+        file.write(json.dumps({"id": "mm-bbbbbb", "content": "uploads need a token", "author": "x\ud800"}) + "\n")
+    found = run(ready, "search", "uploads", "--ids")
+    assert (found.code, found.out) == (0, "mm-bbbbbb\n"), found.err
+    assert run(ready, "remember", "CI needs Node 20").code == 0
