@@ -123,7 +123,7 @@ def _text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
 
 def _as_text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
     """Merge as git would without us; where it does not, put both whole sides between markers."""
-    from memsync.format.markers import spell_conflict
+    from memsync.format.jsonl import spell_conflict
 
     try:
         count, data = _text(texts, size)

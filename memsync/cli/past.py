@@ -15,10 +15,10 @@ from memsync.cli.choosing import find_ref
 from memsync.cli.memory import memory
 from memsync.cli.options import scope_option
 from memsync.cli.words import is_dialogue
-from memsync.format import worddiff
+from memsync.format import textdiff
 from memsync.format.codec import decode
-from memsync.format.linediff import diff_lines
 from memsync.format.scopes import mark_text
+from memsync.format.textdiff import diff_lines
 from memsync.history import diff as difference
 from memsync.history import events
 from memsync.history.diff import Difference, SkillChange
@@ -74,7 +74,7 @@ def _list_changes(event: Event, *, markdown: bool = False) -> Iterator[str]:
         if name != "content":
             yield escape(f"{shown_label(name)}: {_spell_value(old.get(name))} → {_spell_value(new.get(name))}")
             continue
-        pieces = worddiff.compare(event.before.content, event.after.content)
+        pieces = textdiff.compare(event.before.content, event.after.content)
         yield "".join(map(_mark_bold, pieces)) if markdown else "content: " + "".join(map(_mark_colour, pieces))
 
 
@@ -84,7 +84,7 @@ def _spell_value(value: object) -> str:
     return render.one_line("–" if value is None else str(value))
 
 
-def _mark_colour(piece: worddiff.Piece) -> str:
+def _mark_colour(piece: textdiff.Piece) -> str:
     """Return a piece of both texts as `git diff --word-diff` marks it; what they share is cut short."""
     if piece.mark == "-":
         return click.style(f"[-{render.one_line(piece.text)}-]", fg="red")
@@ -94,7 +94,7 @@ def _mark_colour(piece: worddiff.Piece) -> str:
     return shown if len(shown) <= 120 else f"{shown[:50]} … {shown[-50:]}"
 
 
-def _mark_bold(piece: worddiff.Piece) -> str:
+def _mark_bold(piece: textdiff.Piece) -> str:
     if not (inner := render.one_line(piece.text)):
         return " "
     left, right = (" " if end.isspace() else "" for end in (piece.text[:1], piece.text[-1:]))

@@ -15,7 +15,7 @@ from memsync.cli.memory import memory, read_text
 from memsync.cli.options import require_person
 from memsync.errors import MemsyncError, UsageError
 from memsync.format.scopes import mark_text
-from memsync.format.worddiff import compare
+from memsync.format.textdiff import compare
 from memsync.janitor import queue
 from memsync.janitor import review as reviewing
 from memsync.janitor.batches import describe, list_records, spell

@@ -6,14 +6,14 @@ appended. Works on bytes and lines; knows nothing of files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import compress, islice
 from operator import attrgetter, eq, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.format.codec import Line, bare, decode, encode, is_canonical
-from memsync.format.markers import read_marker
+from memsync.format.codec import LINE_ENDS, Line, bare, decode, encode, fields_of, is_canonical
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ _BRACES: Final = set(b"{"), set(b"}")
 _NEWLINE: Final = 10
 AT_ONCE: Final = 256  # lines that are joined: some 100 KB
 _FEW: Final = 64  # lines that are parsed before it pays to import a quicker parser
+_LEAST: Final = 0.0001  # a smaller number is written with an exponent, by each speller in its own way
+_ESCAPED: Final = [(bare.encode(), escaped.encode()) for bare, escaped in LINE_ENDS.items()]
+MARKER_SIZE: Final = 7  # letters of git's default marker; nested merges write longer ones
+_MARKER: Final = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r*$)")
 
 
 class Problem(NamedTuple):
@@ -42,6 +46,20 @@ class Problem(NamedTuple):
     def is_conflict(self) -> bool:
         """Whether git left a conflict here."""
         return self.why.startswith(CONFLICT)
+
+
+def read_marker(raw: bytes) -> tuple[str, int] | None:
+    """Return the kind of the conflict marker *raw*, a line, one of `<|=>`, and its size; None if it is not one."""
+    found = _MARKER.match(raw)
+    return (found[1][:1].decode(), len(found[1])) if found else None
+
+
+def spell_conflict(
+    ours: bytes, theirs: bytes, *, size: int = MARKER_SIZE, labels: tuple[bytes, bytes] = (b"ours", b"theirs")
+) -> bytes:
+    """Return *ours* and *theirs*, whole lines, between markers of *size* letters."""
+    begin, middle, end = (letter * size for letter in (b"<", b"=", b">"))
+    return b"%s %s\n%s%s\n%s%s %s\n" % (begin, labels[0], ours, middle, theirs, end, labels[1])
 
 
 def is_utf16(data: bytes) -> bool:
@@ -91,7 +109,7 @@ def _lines(source: Iterable[bytes], known: Mapping[bytes, Line]) -> Iterator[Lin
             yield line
             continue
         if (parsed := parsed + 1) == _FEW:
-            loads = _import_parser()
+            from orjson import loads  # whose import costs more than it saves for a few lines
         yield read_line(raw, loads)
     if torn:
         line = Line(torn, is_marker=True) if read_marker(bare(torn)) else read_line(torn)
@@ -99,20 +117,28 @@ def _lines(source: Iterable[bytes], known: Mapping[bytes, Line]) -> Iterator[Lin
         yield line._replace(problem=f"the last line was cut off ({line.problem})") if is_cut else line
 
 
-def _import_parser() -> Callable[[bytes], Any]:
-    """Return a quick parser, whose import costs more than it saves for a few lines."""
-    from orjson import loads
-
-    return loads
-
-
 def encode_all(memories: Sequence[Memory]) -> list[bytes]:
     """Spell each of *memories* canonically; many by a quicker speller."""
     if len(memories) < _FEW:
         return [encode(memory) for memory in memories]
-    from memsync.format.many import encode_many
+    from orjson import OPT_SORT_KEYS, dumps
 
-    return encode_many(memories)
+    lines = []
+    for memory in memories:
+        try:
+            raw = dumps(fields_of(memory), option=OPT_SORT_KEYS) if _is_spelled_alike(memory) else encode(memory)
+        except TypeError:  # a lone surrogate
+            raw = encode(memory)
+        for plain, escaped in () if raw.isascii() else _ESCAPED:
+            raw = raw.replace(plain, escaped)
+        lines.append(memoryview(raw).tobytes())  # orjson's own keep the room in which they were made, kilobytes each
+    return lines
+
+
+def _is_spelled_alike(memory: Memory) -> bool:
+    """Tell whether every speller of JSON writes *memory* alike: texts, and a number without an exponent."""
+    is_plain = memory.importance == 0 or memory.importance >= _LEAST
+    return is_plain and all(type(item) is str for item in memory.extra.values())
 
 
 def current(lines: Sequence[Line]) -> dict[str, Line]:
@@ -245,12 +271,7 @@ def repeated_ids(lines: Iterable[Line]) -> set[str]:
 
 def count_bytes(lines: Sequence[Line]) -> int:
     """Return how many bytes *lines* have, each with its newline."""
-    return sum(sizes_of(lines))
-
-
-def sizes_of(lines: Iterable[Line]) -> Iterable[int]:
-    """Return how many bytes each of *lines* has, with its newline."""
-    return map((1).__add__, map(len, map(_get_raw, lines)))
+    return sum(map(len, map(_get_raw, lines))) + len(lines)
 
 
 def ids_of(lines: Iterable[Line]) -> Iterable[str | None]:

@@ -7,15 +7,15 @@ same file; no text, unknown key or unreadable line is ever dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
 from memsync.format import codec, jsonl, spread, text_merges, versions
 from memsync.format.codec import Line, bare
-from memsync.format.markers import SIZE, read_marker, spell_conflict
-from memsync.format.replaced import archive_again
+from memsync.format.jsonl import MARKER_SIZE, read_marker, spell_conflict
 from memsync.format.versions import Outcome
+from memsync.records import format_time, normal_form
 
 _LABELS: Final = (b"one side: this line cannot be read", b"the other side")
 
@@ -33,7 +33,7 @@ class Merged(NamedTuple):
     copies: tuple[str, ...] = ()
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, size: int = SIZE) -> Merged:
+def merge(base: bytes, ours: bytes, theirs: bytes, *, size: int = MARKER_SIZE) -> Merged:
     """Merge two files that came from *base*; empty: they have none in common. Markers are *size* letters long.
 
     `merge(b, x, y) == merge(b, y, x)`, and `merge(b, x, x)` is the canonical form of x.
@@ -247,9 +247,28 @@ def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Lin
             copies += _turn_into_copies(line, raws)
     for line in sorted(copies, key=lambda line: line.raw):
         _put(records, line)
-    archive_again(records, b.records.keys() | (o.records.keys() & t.records.keys()))
+    _archive_again(records, b.records.keys() | (o.records.keys() & t.records.keys()))
     anchors = sorted({*records, *repeats, *o.loose, *t.loose})
     return list(_order_lines(anchors, records, repeats, views, size))
+
+
+def _archive_again(records: dict[str, Line], known: Collection[str]) -> None:
+    """Archive the records, but for those of the ids *known*, that say what an archived and superseded one says.
+
+    The other side wrote that text without knowing.
+    """
+    live = {id_: line.memory for id_, line in records.items() if line.memory}
+    superseded = {old for memory in live.values() for old in memory.supersedes}
+    gone = {
+        normal_form(memory.content): memory.archived_at
+        for id_ in sorted(superseded & live.keys())
+        if (memory := live[id_]).archived_at
+    }
+    for id_, memory in live.items() if gone else ():
+        if id_ in known or memory.archived_at or memory.conflict_of:
+            continue
+        if when := gone.get(normal_form(memory.content)):
+            records[id_] = _edit(records[id_], archived_at=format_time(when))
 
 
 def _follow_moves(views: Sequence[_View]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
-from memsync.format.linediff import diff_lines
+from memsync.format.textdiff import diff_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id, shown_id

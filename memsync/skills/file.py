@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import InvalidSkill, Remedy
 from memsync.format import scopes
-from memsync.format.jsonl import Problem
-from memsync.format.markers import SIZE, read_marker
+from memsync.format.jsonl import MARKER_SIZE, Problem, read_marker
 from memsync.records import Skill, derive_skill_id
 from memsync.store import yamltext
 
@@ -44,7 +43,7 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 # Text to YAML 1.2 and to us; a client that reads YAML 1.1 takes it for a truth or a number.
 _OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)
 # Longer rows of these are underlines of headings.
-_MARKERS: Final = frozenset((kind, SIZE) for kind in "<=>")
+_MARKERS: Final = frozenset((kind, MARKER_SIZE) for kind in "<=>")
 # What people put above the front matter, where no client looks for it.
 _ABOVE: Final = re.compile(rf"(?:[\s{BOM}]|<!--.*?-->)*+", re.DOTALL)
 _NAMES_SKILL: Final = re.compile(r"^(?:name|description):", re.MULTILINE)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from memsync.format.markers import SIZE, read_marker, spell_conflict
+from memsync.format.jsonl import MARKER_SIZE, read_marker, spell_conflict
 from memsync.records import parse_time
 
 # Merges base, ours and theirs as text: how many conflicts, and the text with markers.
@@ -30,7 +30,9 @@ class _Parts(NamedTuple):
     body: bytes
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, merge_text: MergeText, size: int = SIZE) -> tuple[int, bytes]:
+def merge(
+    base: bytes, ours: bytes, theirs: bytes, *, merge_text: MergeText, size: int = MARKER_SIZE
+) -> tuple[int, bytes]:
     """Return how many conflicts are left, and the merged file; markers are *size* letters long."""
     count, data = merge_text(base, ours, theirs)
     b, o, t = _split(base), _split(ours), _split(theirs)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import Changed, MemsyncError, NoHistory
-from memsync.format.linediff import diff_lines
+from memsync.format.textdiff import diff_lines
 from memsync.git import history, stage
 from memsync.history import events, timeline
 from memsync.history.diff import Difference, SkillChange, difference

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from memsync.format import worddiff
+from memsync.format import textdiff
 from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_type
@@ -46,7 +46,7 @@ def _environment() -> Environment:
         "sent": sent_id,
         "argument": lambda text: one_line(shlex.join(_protect(text))),
         "marks": list_marks,
-        "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
+        "words": lambda pair: textdiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": name_scope,
         "url": link_to,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",

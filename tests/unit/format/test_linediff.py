@@ -8,8 +8,8 @@ from difflib import unified_diff
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.format import linediff
-from memsync.format.linediff import diff_lines
+from memsync.format import textdiff
+from memsync.format.textdiff import diff_lines
 
 LINES = st.lists(st.sampled_from(["", "one", "two", "@@ three", "- four"]), max_size=30)
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+")
@@ -40,12 +40,12 @@ def test_it_says_what_difflib_says(before, after, context):
 @given(LINES, LINES, LINES, LINES, st.integers(0, 3), st.integers(0, 40), st.integers(0, 400))
 def test_what_is_more_than_is_compared_is_still_what_was_made_of_it(head, before, after, tail, context, most, steps):
     old, new = [*head, *before, *tail], [*head, *after, *tail]
-    was = linediff._MOST, linediff._STEPS
-    linediff._MOST, linediff._STEPS = most, steps
+    was = textdiff._MOST_LINES, textdiff._STEPS
+    textdiff._MOST_LINES, textdiff._STEPS = most, steps
     try:
         assert patch(old, diff_lines(old, new, context=context)) == new
     finally:
-        linediff._MOST, linediff._STEPS = was
+        textdiff._MOST_LINES, textdiff._STEPS = was
 
 
 def test_two_large_texts_of_the_same_few_lines_are_one_change_between_what_they_share():

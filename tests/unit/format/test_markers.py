@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.format.markers import read_marker, spell_conflict
+from memsync.format.jsonl import read_marker, spell_conflict
 from memsync.skills import file
 
 

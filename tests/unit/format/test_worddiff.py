@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.format.worddiff import compare
+from memsync.format.textdiff import compare
 
 TEXT = st.text(st.sampled_from("ab 1.\n-é"), max_size=40)
 
