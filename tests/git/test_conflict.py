@@ -114,7 +114,7 @@ def test_an_export_waits_for_a_stash_that_was_left_in_conflict(repo):
 def test_doctor_says_so_and_settles_it(repo):
     conflicted(repo, "merge", "other")
     found = memsync("doctor", "--json", cwd=repo.root).json["findings"]
-    assert [(f["what"], f["fixable"]) for f in found if "conflict" in f["what"]] == [
+    assert [(f["what"], f["fixable"]) for f in found if "git conflict" in f["what"]] == [
         ("a git conflict (3 marker lines); both sides are merged", True)
     ]
     fixed = memsync("doctor", "--fix", cwd=repo.root)
