@@ -176,8 +176,9 @@ class IndexFile:
         try:
             connection = None if self._is_open or monotonic() < self._shut_until else self._connect()
         except (sqlite3.Error, StoreError, OSError) as error:
-            self._pause_if_held(error)
             log.info("no index at %s: %s", self.path, error)
+            if isinstance(error, sqlite3.Error):
+                self._give_up(error)
             connection = None
         if connection is None:
             yield None
@@ -192,20 +193,21 @@ class IndexFile:
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the files have it right
             log.info("the index was not used: %s", error)
-            self._pause_if_held(error)
-            if getattr(error, "sqlite_errorname", "").startswith(_IN_THE_WAY):
-                self.close()
-            else:
-                self.drop()  # damaged, or forged: it is made anew
+            self._give_up(error)
         except BaseException:
             self.close()
             raise
         finally:
             self._is_open = False
 
-    def _pause_if_held(self, error: Exception) -> None:
-        if getattr(error, "sqlite_errorname", "").startswith(_HELD):
+    def _give_up(self, error: Exception) -> None:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(_HELD):
             self._shut_until = monotonic() + _PAUSE
+        if name.startswith(_IN_THE_WAY):
+            self.close()
+        else:
+            self.drop()  # damaged, or forged: it is made anew
 
     def _connect(self) -> sqlite3.Connection | None:
         if self._place is None or self.path is None:

@@ -36,6 +36,9 @@ def connect(path: Path, *, wait: float) -> tuple[sqlite3.Connection, int]:
             # Two first openers may race for WAL; the loser works without asking again.
             db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged
+        db.close()
+        raise sqlite3.DatabaseError(str(error)) from None
     except sqlite3.Error:
         db.close()
         raise

@@ -148,3 +148,16 @@ def test_an_author_with_half_a_character_keeps_no_memory_from_being_found_or_sto
     found = run(ready, "search", "uploads", "--ids")
     assert (found.code, found.out) == (0, "mm-bbbbbb\n"), found.err
     assert run(ready, "remember", "CI needs Node 20").code == 0
+
+
+@pytest.mark.parametrize("damage", [b"CREATE TABLE\xb0", b"CREATE TABLE?"], ids=["no text", "no SQL"])
+@pytest.mark.parametrize("name", ["index.db", "state.db"])
+def test_a_derived_database_with_a_damaged_beginning_is_made_anew(ready, name, damage):
+    assert run(ready, "recall", "docker").code == 0
+    path = ready.root / ".gobby" / "local" / name
+    broken = path.read_bytes().replace(b"CREATE TABLE ", damage)
+    path.write_bytes(broken)
+    for _ in range(2):
+        found = run(ready, "recall", "docker", "--ids")
+        assert (found.code, found.out) == (0, "mm-aaaaaa\n"), found.err
+    assert b"CREATE TABLE " in path.read_bytes()
