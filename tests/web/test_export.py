@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Html
+from html_page import Html
 from test_hostile import PAYLOADS, write
 
 from memsync import Memsync
