@@ -23,7 +23,7 @@ from memsync.learn.candidates import Candidates
 from memsync.learn.extract import from_session
 from memsync.learn.transcripts import list_steps
 from memsync.memories.project import Project
-from memsync.records import Memory
+from memsync.records import Memory, derive_id
 from memsync.store.checkout import Checkout
 from memsync.transcripts.events import Session
 
@@ -43,6 +43,7 @@ class Hooks:
         self._client = known.find("claude")
         self._matchers = {hook.name: re.compile(hook.matcher or "") for hook in self._client.hooks}
         self._now = dt.datetime.now(dt.UTC)
+        self._named: set[str] = set()
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(prefix="memsync-replay-")
@@ -78,9 +79,10 @@ class Hooks:
         if (tool := payload.get("tool_name")) and not self._matchers[door].fullmatch(str(tool)):
             return Given()
         self._now = when
-        there = str(payload.get("cwd") or "")
+        there = str(payload.get("cwd") or "").rstrip("/")
         here = self._move(payload, there) if there else dict(payload)
-        reply = hooks.answer(self.project, self._client, door, {**here, "session_id": session})
+        asked = {**here, "cwd": str(self.root), "session_id": session}
+        reply = hooks.answer(self.project, self._client, door, asked)
         reply.used()
         return Given(reply.given, len(reply.out)) if reply.given else Given()
 
@@ -92,13 +94,26 @@ class Hooks:
         learned = []
         for one in candidates.propose(found.proposed):
             with suppress(MemsyncError):  # such as a secret, which waits
-                learned += [done.entry.memory for done in candidates.approve([one.memory.id])]
+                learned += [self._name(done.entry.memory) for done in candidates.approve([one.memory.id])]
         return learned
 
+    def _name(self, memory: Memory) -> Memory:
+        """Give *memory* an id that follows from its text: equals are ordered by id, and two runs must order them alike."""
+        if memory.id in self._named:
+            return memory
+        named = memory._replace(id=derive_id(memory.content))
+        data = self._file.read_bytes()
+        self._file.write_bytes(data.replace(f'"{memory.id}"'.encode(), f'"{named.id}"'.encode()))
+        self._named.add(named.id)
+        return named
+
     def _move(self, value: Any, there: str) -> Any:
-        """Return *value* with the paths below *there*, on the machine of the session, as paths of the copy."""
+        """Return *value* with the paths below *there*, on the machine of the session, as paths relative to the copy.
+
+        The random name of its folder is no word of a question.
+        """
         if isinstance(value, str):
-            return value.replace(there, str(self.root))
+            return value.replace(f"{there}/", "").replace(there, ".")
         if isinstance(value, Mapping):
             return {key: self._move(one, there) for key, one in value.items()}
         if isinstance(value, list):

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memsync
 
+from memsync.evals.arms import Hooks
+from memsync.transcripts.reading import read_file
+
 FLAG = {
     "id": "mm-flag01",
     "content": "`shopctl` has no `--fast`: use `shopctl sync --quick`",
@@ -238,3 +241,17 @@ def test_what_memsync_learns_by_itself_is_there_after_the_session_that_taught_it
     )
     found = totals(replay(shop, sessions, "--learned"), "learned")
     assert (found["repeats"], found["prompt"]) == (1, 1)
+
+
+def test_what_is_learned_has_the_same_ids_in_every_run(shop, tmp_path):
+    taught = Recorder("a", 1)
+    for tool in ("shopctl", "stockctl", "billctl"):
+        taught.prompt(f"We never use {tool} sync with --fast, always use --quick because the server refuses it")
+    session = read_file(record(tmp_path / "s", taught) / "a.jsonl")
+    found = []
+    for _ in range(2):
+        with Hooks(shop) as arm:
+            learned = {memory.id: memory.content for memory in arm.learn(session)}
+            assert {entry.id: entry.content for entry in arm.project.entries()} == learned
+            found.append(learned)
+    assert found[0] == found[1] != {}
