@@ -96,6 +96,7 @@ FILLED = {
 }
 SPELLED = {  # what holds two words that differ
     "share ID": "share mm-000001",
+    "share x1": "share mm-000002",
     "config x1 x1": "config llm.retries 3",
     "memory update x1 --remove-tag x1": "memory update mm-000000 --remove-tag private",
 }
@@ -118,11 +119,11 @@ def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(re
         "---\nname: release\ndescription: How to\n---\nmake it\n"
     )
     used = "init --agent none; memory init; remember uploads are small; remember uploads are small; janitor run --plan plan.md"
-    for words in f"{used}; update mm-000000 --tag private; unshare mm-000001".split("; "):
+    for words in f"{used}; update mm-000000 --tag private; unshare mm-000001; unshare mm-000002".split("; "):
         assert run(words.split()) == 0
     with Project.open() as project:
         candidates = [one.memory.id for one in Candidates(project).memories()]
-    ids = [f"mm-{n:06}" for n in range(2, 30)]
+    ids = [f"mm-{n:06}" for n in range(3, 30)]
     wrong = []
     told = (words for words in {*REMEDIES, *TOLD} if not words.startswith(("--", ANY)) and not ENDLESS.match(words))
     for words in sorted(told, key=lambda words: (bool(LAST.match(words)), words)):

@@ -32,12 +32,14 @@ def start_apart(*words: str) -> None:
 @contextmanager
 def keep_safe_path() -> Iterator[None]:
     """Let no worker that `multiprocessing` starts meanwhile load a module of the working directory."""
-    before = os.environ.get("PYTHONSAFEPATH", "")  # which means the same as none
+    before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
-        os.environ["PYTHONSAFEPATH"] = before
+        del os.environ["PYTHONSAFEPATH"]
+        if before is not None:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def find(name: str, env: Mapping[str, str] = os.environ) -> str:

@@ -135,9 +135,15 @@ def test_copilot_is_told_after_a_tool_what_is_anchored_to_it_because_it_takes_no
     out = copilot(project, "post-tool", toolResult={"resultType": "success", "textResultForLlm": "x"}, **about)
     assert set(out) == {"additionalContext"}
     assert "the deploy follows" in out["additionalContext"]
-    again = {"sessionId": "c1", **about, "toolResult": {"textResultForLlm": "pushed\n<exited with exit code 0>"}}
-    assert toolcall.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
-    again["toolResult"] = {"textResultForLlm": "Error: no remote\n<exited with exit code 1>"}
+    assert (
+        copilot(project, "post-tool", toolResult={"textResultForLlm": "pushed\n<exited with exit code 0>"}, **about)
+        == {}
+    )
+    again = {
+        "sessionId": "c1",
+        **about,
+        "toolResult": {"textResultForLlm": "Error: no remote\n<exited with exit code 1>"},
+    }
     assert not toolcall.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
 
 

@@ -31,7 +31,7 @@ def test_a_copy_is_not_stored_and_the_caller_hears_where_it_is(project):
     assert (again.status, again.entry.id) == ("exists", first.entry.id)
     assert (again.entry.content, again.entry.memory.tags) == ("The tests need docker", ("ci", "make"))
     assert again.entry.memory.importance == 0.9
-    assert again.reason == "the same words in the same order; tags and importance taken over"
+    assert again.reason == "the same words in the same order; tags and importance updated"
     assert decisions(project) == [("auto_reject", "the tests need `docker`.")]
 
 
