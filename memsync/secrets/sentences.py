@@ -203,6 +203,8 @@ def _begin(text: str, lower: str, name: re.Match[str], limit: int) -> tuple[int,
 
 def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *, may_be_phrase: bool) -> _Value | None:
     """Return the password at *place*, if it is enough of one."""
+    if text.startswith("[[", place):  # a link to another memory
+        return None
     value, least = _read_value(text, place, limit), max(asked.least, asked.floor)
     if value and least <= _PLAIN and (pair := _USER.match(text, *value[:2])):
         value = value._replace(start=pair.end())

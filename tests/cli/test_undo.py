@@ -30,7 +30,7 @@ EXEMPT = {
     "only reads or counts": "status memory|recall memory|search memory|list memory|show memory|tags|list memory|log memory|stats"
     " memory|history memory|diff memory|blame memory|audit memory|dedup|log skill|list skill|search skill|show skill|apply"
     " skill|history skill|stats skill|candidates git|status git|check git|textconv workflow|list workflow|validate sessions"
-    " statusline eval|recall eval|dedup index|status inject completion demo",
+    " statusline eval|recall eval|replay eval|dedup index|status inject completion demo",
     "writes a copy where it is told": "memory|export skill|export",
     "moves between the file and git what is there already": "sync git|hook git|merge-driver git|merge-skill git|ci",
     "repairs; what it does to memories is noted as steps": "doctor",

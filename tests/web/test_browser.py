@@ -118,7 +118,7 @@ def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     press(page, "e")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("CI needs Node 22")
-    press(page, "Tab Tab Tab Tab Enter")
+    press(page, "Tab Tab Tab Tab Tab Tab Tab Enter")
     wait(page, "text=updated mm-aaaaaa: content")
     assert b"Node 22" in repo.memories.read_bytes()
     press(page, "d")

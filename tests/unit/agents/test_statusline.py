@@ -21,7 +21,7 @@ def many(repo):
 
 
 def forget_index(repo):
-    (repo.root / ".gobby" / "local" / "index.db").unlink()
+    (repo.root / ".gobby" / "local" / "index.db").unlink(missing_ok=True)
 
 
 def test_it_says_the_same_without_an_index(many):
