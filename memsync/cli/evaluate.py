@@ -217,13 +217,6 @@ def _format_title(found: Mapping[str, Any]) -> str:
     )
 
 
-def _list_notes(found: Mapping[str, Any]) -> Iterator[str]:
-    if found["auroc"] is not None:
-        yield f"AUROC of answerable against unanswerable {found['auroc']:.3f}"
-    if found["degraded"]:
-        yield f"{click.style('degraded', fg='yellow')}: searched by words only, because {found['degraded']}"
-
-
 @command(evaluate)
 @click.argument(
     "sessions", metavar="SESSIONS...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)

@@ -111,11 +111,8 @@ def program_of(call: Call) -> str:
     """Return the program that a command runs first; "" if *call* is no command."""
     from memsync.memories import commands
 
-    line = call.given.get("command", call.given.get("cmd"))
-    line = " ".join(map(str, line)) if isinstance(line, list) else line
-    if not isinstance(line, str):
-        return ""
-    words = next((words for words in map(commands.strip, commands.split(line)) if words and words[0] != "cd"), ())
+    stripped = map(commands.strip, commands.split(call.command))
+    words = next((words for words in stripped if words and words[0] != "cd"), ())
     return words[0].rpartition("/")[2] if words else ""
 
 

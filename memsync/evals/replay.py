@@ -121,9 +121,9 @@ class Step(NamedTuple):
     failures: tuple[Failure, ...]
 
     @property
-    def has_failed(self) -> bool:
-        """Whether the client said so, and the user did not refuse it."""
-        return self.result is not None and bool(self.result.failed) and not self.result.refusal
+    def error(self) -> str | None:
+        """What the call said as it failed; None if the client does not say that it did, or the user refused it."""
+        return self.result.text if self.result and self.result.failed and not self.result.refusal else None
 
 
 class Played(NamedTuple):
@@ -290,62 +290,63 @@ def replay(
     return report
 
 
+class _Had(NamedTuple):
+    """What a session was given before a call, door by door."""
+
+    start: tuple[str, ...]
+    prompts: set[str]
+    calls: set[str]
+
+
 def _play(report: Report, one: Played, arm: Arm, lines: Lines, met: Mapping[str, str], tree: Tree | None) -> None:
-    session = one.session
+    session, about = one.session, {"cwd": one.session.cwd}
     when = session.start or _UNKNOWN
-    about = {"cwd": session.cwd, "hook_event_name": "SessionStart", "source": "startup"}
-    at_start = arm.ask("session-start", f"{session.id}.start", about, when)
-    prompted: set[str] = set()
-    called: set[str] = set()
-    done: set[str] = set()
+    started = arm.ask("session-start", f"{session.id}.start", {**about, "source": "startup"}, when)
+    had, done = _Had(started.ids, set(), set()), set[str]()
     there = tree.paths(session.start) if tree else frozenset()
     for step in one.steps:
         when = step.call.when or when
         if step.prompt is not None:
-            asked = {"cwd": session.cwd, "hook_event_name": "UserPromptSubmit", "prompt": step.prompt}
-            prompted.update(arm.ask("prompt", f"{session.id}.prompts", asked, when).ids)
-        before = {
-            "cwd": session.cwd,
-            "hook_event_name": "PreToolUse",
-            "tool_name": step.call.tool,
-            "tool_input": step.call.given,
-            "tool_use_id": step.call.id,
-        }
-        given = arm.ask("pre-tool", f"{session.id}.calls", before, when)
-        after = Given()
-        if step.result is not None and step.has_failed:
-            failed = {**before, "hook_event_name": "PostToolUseFailure", "error": step.result.text}
-            after = arm.ask("post-tool", f"{session.id}.failures", failed, when)
+            asked = {**about, "prompt": step.prompt}
+            had.prompts.update(arm.ask("prompt", f"{session.id}.prompts", asked, when).ids)
+        call = {**about, "tool_name": step.call.tool, "tool_input": step.call.given, "tool_use_id": step.call.id}
+        given, after = arm.ask("pre-tool", f"{session.id}.calls", call, when), Given()
+        if step.error is not None:
+            after = arm.ask("post-tool", f"{session.id}.failures", {**call, "error": step.error}, when)
         repeats = [failure for failure in step.failures if failure.name in met and failure.name not in done]
         own = {id_ for failure in step.failures for id_ in lines.of(failure.name)}
         for failure in repeats:
             done.add(failure.name)
-            right = lines.of(failure.name)
-            counts = Totals(
-                repeats=1,
-                start=int(not right.isdisjoint(at_start.ids)),
-                prompt=int(not right.isdisjoint(prompted)),
-                earlier_call=int(not right.isdisjoint(called)),
-                call=int(right.isdisjoint(called) and not right.isdisjoint(given.ids)),
-                after_right=int(not own.isdisjoint(after.ids)),
-                after_wrong=int(bool(after.ids) and own.isdisjoint(after.ids)),
-                wrong_lines=sum(id_ not in own for id_ in (*given.ids, *after.ids)),
-            )
-            counts.in_time = counts.earlier_call + counts.call
-            counts.silent = int(not (counts.in_time or after.ids))
-            report.met.append(
-                {"session": session.id, "class": failure.name, "line": step.call.line, **counts.outcome()}
-            )
+            counts = _judge(lines.of(failure.name), own, had, given, after)
+            outcome = {"session": session.id, "class": failure.name, "line": step.call.line, **counts.outcome()}
+            report.met.append(outcome)
             who = SAME if met[failure.name] == session.person else ANOTHER
             for totals in (report.totals, report.by_kind[failure.kind], report.by_person[who]):
                 _add(totals, counts)
-        called.update(given.ids)
+        had.calls.update(given.ids)
         ids = (*given.ids, *after.ids)
         report.totals.calls += 1
         report.totals.stale_lines += sum(_is_stale(lines.memories.get(id_), there) for id_ in ids)
         if not repeats:
             report.totals.lines += len(ids)
             report.totals.chars += given.chars + after.chars
+
+
+def _judge(right: set[str], own: set[str], had: _Had, given: Given, after: Given) -> Totals:
+    """Return what became of one repeat: *right* are the lines about its class, *own* those about any class of its call."""
+    counts = Totals(
+        repeats=1,
+        start=int(not right.isdisjoint(had.start)),
+        prompt=int(not right.isdisjoint(had.prompts)),
+        earlier_call=int(not right.isdisjoint(had.calls)),
+        call=int(right.isdisjoint(had.calls) and not right.isdisjoint(given.ids)),
+        after_right=int(not own.isdisjoint(after.ids)),
+        after_wrong=int(bool(after.ids) and own.isdisjoint(after.ids)),
+        wrong_lines=sum(id_ not in own for id_ in (*given.ids, *after.ids)),
+    )
+    counts.in_time = counts.earlier_call + counts.call
+    counts.silent = int(not (counts.in_time or after.ids))
+    return counts
 
 
 def _add(totals: Totals, counts: Totals) -> None:
@@ -357,9 +358,5 @@ def _is_stale(memory: Memory | None, there: frozenset[str]) -> bool:
     """Tell whether *memory* is anchored to files, and the tree of that day has none of them."""
     from memsync.memories.anchors import parse
 
-    paths = [parse(text).path for text in memory.anchors] if memory else []
-    return (
-        bool(there)
-        and bool(paths := [path for path in paths if path])
-        and not any(p.rstrip("/") in there for p in paths)
-    )
+    paths = [path for text in memory.anchors if (path := parse(text).path)] if memory else []
+    return bool(there and paths) and not any(path.rstrip("/") in there for path in paths)

@@ -12,6 +12,7 @@ from memsync.evals import arms
 from memsync.evals.failures import Label, read_labels
 from memsync.evals.replay import Class, Lines, Played, Report, Tree, list_classes, pair_calls, replay
 from memsync.format import jsonl
+from memsync.learn.worth import instruction_files
 from memsync.memories.project import Project
 from memsync.records import Memory
 from memsync.store import files
@@ -19,7 +20,6 @@ from memsync.transcripts.reading import Found, read_all
 
 Track = Callable[[Iterable[Any]], Iterable[Any]]
 CONTROLS = ("learned", "words", "random", "instructions", "none")
-_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Trial:
             "absent": self.found.absent,
             "odd_lines": sum(one.session.odd for one in self.played),
             "calls": sum(len(one.steps) for one in self.played),
-            "failures": sum(step.has_failed for one in self.played for step in one.steps),
+            "failures": sum(step.error is not None for one in self.played for step in one.steps),
             "lines": len(self.memories),
             "classes": [
                 {
@@ -105,6 +105,6 @@ def _read_lines(project: Project, path: Path | None) -> list[Memory]:
 
 
 def _read_instructions(repository: Path | None) -> str:
-    """Return what the instruction files at the top of *repository* say."""
-    paths = [repository / name for name in _FILES] if repository else []
-    return "\n".join(path.read_text("utf-8", "replace") for path in paths if path.is_file() and not path.is_symlink())
+    """Return what the instruction files of *repository* say."""
+    paths = instruction_files(repository) if repository else []
+    return "\n".join(path.read_text("utf-8", "replace") for path in paths)

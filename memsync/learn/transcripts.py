@@ -14,9 +14,8 @@ from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed
 from memsync.system.limits import read_json
-from memsync.transcripts import events as events_
-from memsync.transcripts import reading
-from memsync.transcripts.events import Event, Prompt, Result, Words, read_object
+from memsync.transcripts import events, reading
+from memsync.transcripts.events import Event, Prompt, Result, Words, read_object, says_failure
 
 Kind = Literal["command", "edit", "read", "memory", "other"]
 
@@ -36,7 +35,6 @@ _NOT_SAID: Final = (
     "<user_instructions>", "# AGENTS.md instructions", "<bash-input>", "<bash-stdout>", "[Request interrupted",
     "Another language model started to solve this problem", "This session is being continued from a previous conversation",
 )  # fmt: skip
-_EXIT: Final = re.compile(r"^(?:Process exited with code|Exit [Cc]ode:?) (-?\d+)\s*$", re.MULTILINE)
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _OURS: Final = re.compile(r"^(?:uvx? (?:tool )?(?:run )?)?memsync\b|^gobby (?:memory|skill)\b")
 
@@ -84,10 +82,10 @@ def read(path: Path) -> list[Step]:
     return list(list_steps(session.events))
 
 
-def list_steps(events: Iterable[Event]) -> Iterator[Step]:
+def list_steps(recorded: Iterable[Event]) -> Iterator[Step]:
     """Yield what was said and called in the session itself."""
     calls: dict[str, Call] = {}
-    for event in events:
+    for event in recorded:
         if event.thread:
             continue
         if isinstance(event, Prompt | Words):
@@ -95,16 +93,15 @@ def list_steps(events: Iterable[Event]) -> Iterator[Step]:
             text = _WRAPPED.sub("", event.text).strip()
             if text and not (text.startswith(_NOT_SAID) or (isinstance(event, Prompt) and event.is_command)):
                 yield Said(by, text[:_KEPT], event.line)
-        elif isinstance(event, events_.Call):
-            calls[event.id] = call = _make_call(event.tool, event.given, event.line)
+        elif isinstance(event, events.Call):
+            calls[event.id] = call = _make_call(event)
             yield call
         elif isinstance(event, Result) and event.id in calls:
             _note_result(calls.pop(event.id), event)
 
 
 def _note_result(call: Call, result: Result) -> None:
-    code = _EXIT.search(result.text)
-    call.failed = bool(result.failed) or bool(code and code[1] != "0")
+    call.failed = bool(result.failed) or bool(says_failure(result.text))
     call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrap, result.text).strip()[-_KEPT:]
 
 
@@ -115,9 +112,10 @@ def _unwrap(found: re.Match[str]) -> str:
     return re.sub(r"(?:<|&lt;)/?untrusted_context(?:>|&gt;)", "", found[0])
 
 
-def _make_call(tool: str, given: Mapping[str, Any], line: int) -> Call:
+def _make_call(event: events.Call) -> Call:
+    tool = event.tool
     name = tool.rpartition("__")[2].lower() if "memsync" not in tool else tool.lower()
-    command = _find_command(given) if name in _COMMANDS else ""
+    command = event.command if name in _COMMANDS else ""
     kind: Kind = "other"
     if "memsync" in name or _OURS.match(command):
         kind = "memory"
@@ -127,16 +125,7 @@ def _make_call(tool: str, given: Mapping[str, Any], line: int) -> Call:
         kind = "edit"
     elif name in _READS:
         kind = "read"
-    return Call(tool=tool, kind=kind, line=line, command=command[:_KEPT], files=_find_files(given))
-
-
-def _find_command(given: Mapping[str, Any]) -> str:
-    found = given.get("command") or given.get("cmd") or ""
-    if isinstance(found, list):
-        words = [str(word) for word in found]
-        is_shell = len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1] in ("-lc", "-c")
-        return words[2] if is_shell else " ".join(words)
-    return str(found).strip()
+    return Call(tool=tool, kind=kind, line=event.line, command=command[:_KEPT], files=_find_files(event.given))
 
 
 def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from memsync.transcripts.events import Recorder, join_text, list_blocks, read_object
+from memsync.transcripts.events import Recorder, join_text, list_blocks, read_object, says_failure
 
 NAME: Final = "codex"
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS: Final = tuple(f"{kind}_output" for kind in _CALLS)
-_EXIT: Final = re.compile(r"^(?:Process exited with code|Exit [Cc]ode:?) (-?\d+)\s*$", re.MULTILINE)
 
 
 def is_mine(row: Mapping[str, Any]) -> bool:
@@ -51,5 +49,5 @@ def _read_item(to: Recorder, item: Mapping[str, Any]) -> None:
             failed = bool(code) if code is not None else not output.get("success", True)
             output = output.get("output", output.get("content", ""))
         text = join_text(output)
-        ended = _EXIT.search(text)
-        to.result(id_, text, failed if ended is None else ended[1] != "0")
+        says = says_failure(text)
+        to.result(id_, text, failed if says is None else says)

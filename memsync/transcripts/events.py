@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from memsync.records import parse_time
 from memsync.system.limits import read_json
 
 KEPT: Final = 8_000  # characters of one text; of a longer result the end, where programs say what went wrong
+_EXIT: Final = re.compile(r"^(?:Process exited with code|Exit [Cc]ode:?) (-?\d+)\s*$", re.MULTILINE)
 _DEEPEST: Final = 4  # levels of a call's input
 
 
@@ -46,6 +48,18 @@ class Call(Event):
     id: str
     tool: str
     given: Mapping[str, Any]
+
+    @property
+    def command(self) -> str:
+        """The command line that it runs, without the shell that Codex starts for it; "" if it runs none."""
+        found = self.given.get("command") or self.given.get("cmd") or ""
+        if isinstance(found, list):
+            words = [str(word) for word in found]
+            is_shell = (
+                len(words) > 2 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1] in ("-lc", "-c")
+            )
+            return words[2] if is_shell else " ".join(words)
+        return str(found).strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +179,11 @@ def list_blocks(content: Any) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def says_failure(text: str) -> bool | None:
+    """Tell whether the output of a command says that it ended with another code than 0; None if it says no code."""
+    return ended[1] != "0" if (ended := _EXIT.search(text)) else None
 
 
 def join_text(content: Any) -> str:

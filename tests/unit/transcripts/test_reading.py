@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.errors import ImportFailed
+from memsync.evals.failures import program_of
 from memsync.transcripts import specstory
 from memsync.transcripts.events import KEPT, Call, Event, Prompt, Recorder, Result, Session, Words
 from memsync.transcripts.reading import FORMATS, read_all
@@ -131,6 +132,12 @@ def test_codex(tmp_path):
         "ok: Process exited with code 0\n",
         "lost",
     ]
+
+
+def test_the_shell_that_codex_starts_is_no_part_of_the_command():
+    call = Call(1, id="1", tool="shell", given={"command": ["bash", "-lc", "git push --fast"]})
+    assert (call.command, program_of(call)) == ("git push --fast", "git")
+    assert program_of(Call(1, id="2", tool="Read", given={"file_path": "a"})) == ""
 
 
 def test_gemini_cli_writes_a_message_again_when_its_tools_have_answered(tmp_path):
