@@ -5,14 +5,19 @@ Injected memory, the client's own remarks, slash commands and subagents are left
 
 from __future__ import annotations
 
+import datetime as dt
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed
+from memsync.memories.project import Project
+from memsync.store import checkout
+from memsync.system.home import find_home
 from memsync.system.limits import read_json
 from memsync.transcripts import events, reading
 from memsync.transcripts.events import Event, Prompt, Result, Words, read_object, says_failure
@@ -137,20 +142,61 @@ def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 # where the clients keep them
 
+_CWD: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HEAD: Final = 1 << 16  # bytes of a transcript that say where it ran
+_PLACES: Final = (  # of each client: what names its folder, the folder in the home, and the transcripts in it
+    ("CLAUDE_CONFIG_DIR", ".claude", ("projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl")),
+    ("CODEX_HOME", ".codex", ("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl")),
+    ("", ".gemini", ("tmp/*/chats/session-*.json*",)),
+    ("COPILOT_HOME", ".copilot", ("session-state/*/events.jsonl", "session-state/*.jsonl")),
+)
+
+
+def _list_all(home: Path, env: Mapping[str, str]) -> Iterator[Path]:
+    for variable, folder, patterns in _PLACES:
+        for pattern in patterns:
+            yield from sorted(Path(env.get(variable) or home / folder).glob(pattern))
+
 
 def find(session: str, home: Path, env: Mapping[str, str]) -> Path | None:
     """Return the transcript of *session* where its client keeps it; None if there is none on this machine."""
     if not re.fullmatch(r"[\w-]{8,}", session):
         return None
-    claude = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-    codex = Path(env.get("CODEX_HOME") or home / ".codex") / "sessions"
-    gemini = home / ".gemini" / "tmp"
-    found = chain(
-        claude.glob(f"*/{session}.jsonl"),
-        codex.glob(f"*/*/*/rollout-*-{session}.jsonl"),
-        gemini.glob(f"*/chats/session-*-{session[:8]}.jsonl"),
-    )
-    return next(found, None)
+    own = re.compile(rf"(?:rollout-.*-)?{session}|session-.*-{session[:8]}")
+    return next((one for one in _list_all(home, env) if own.fullmatch(one.stem) or one.parent.name == session), None)
+
+
+def list_here(project: Project, since: dt.datetime | None = None) -> list[Path]:
+    """Return the transcripts of this machine that ran in the project's repository, in any work tree of it, and were written since then."""
+    home, root = find_home(project.env), project.layout.root
+    if not home or root is None:
+        return []
+    listed = (checkout.ask(root, "worktree", "list", "--porcelain") or "").splitlines()
+    trees = {row.removeprefix("worktree ") for row in listed if row.startswith("worktree ")} | {str(root)}
+    least = since.timestamp() if since else 0.0
+    return [one for one in _list_all(Path(home), project.env) if _is_of(one, trees, least)]
+
+
+def _is_of(transcript: Path, trees: Collection[str], least: float) -> bool:
+    """Tell whether *transcript* says that it ran in one of *trees*, and was written since *least*."""
+    try:
+        if transcript.stat().st_mtime < least:
+            return False
+        where = _find_folder(transcript)
+    except (OSError, ValueError):
+        return False
+    hashes = (sha256(tree.encode()).hexdigest() for tree in trees)  # by which Gemini CLI named its folders once
+    inside = any(os.path.join(where, "").startswith(os.path.join(tree, "")) for tree in trees)
+    return inside or transcript.parents[1].name in hashes
+
+
+def _find_folder(transcript: Path) -> str:
+    """Return the folder that a session ran in, as Gemini CLI notes it beside its chats, or as it says itself."""
+    if (marker := transcript.parents[1] / ".project_root").is_file():
+        return marker.read_text("utf-8").strip()
+    with transcript.open("rb") as file:
+        said = _CWD.search(file.read(_HEAD))
+    return str(read_json(said[1])) if said else ""
 
 
 # plans

@@ -6,15 +6,20 @@ machine, in a repository where memsync was installed and had a memory to inject;
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
+from helpers import GitRepo
 
 from memsync.errors import ImportFailed
 from memsync.learn import transcripts
 from memsync.learn.digest import digest
 from memsync.learn.transcripts import Call, Said, read
+from memsync.memories.project import Project
 
 RECORDED = sorted(Path(__file__).parent.glob("transcripts/*.jsonl"))
 MEMORY = "staging database is read-only"
@@ -186,3 +191,37 @@ def test_a_session_is_found_where_each_client_keeps_it(tmp_path):
         assert transcripts.find(session, home, {}) == home / place
         assert transcripts.find("../../" + session, home, {}) is None
         assert transcripts.find("*" * 8, home, {}) is None
+
+
+def test_the_transcripts_of_a_repository_are_those_that_ran_in_one_of_its_work_trees(tmp_path):
+    repo = GitRepo.create(tmp_path / "shop")
+    repo.git("commit", "-q", "--allow-empty", "-m", "begin")
+    repo.git("worktree", "add", "-q", str(tmp_path / "side"))
+    home = tmp_path / "home"
+    places = {
+        f".claude/projects/-shop/{'a' * 8}.jsonl": repo.root / "src",
+        f".claude/projects/-side/{'b' * 8}/subagents/agent-1.jsonl": tmp_path / "side",
+        ".codex/sessions/2026/11/21/rollout-1.jsonl": repo.root,
+        f".copilot/session-state/{'c' * 8}/events.jsonl": repo.root,
+        f".claude/projects/-shop-old/{'d' * 8}.jsonl": tmp_path / "shop-old",
+        ".codex/sessions/2026/11/21/rollout-2.jsonl": tmp_path,
+    }
+    for place, cwd in places.items():
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / place).write_text(json.dumps({"text": f'"cwd": "{tmp_path}"', "cwd": str(cwd)}) + "\n")
+    chats = ".gemini/tmp/{}/chats/session-1.json"
+    for name in ("shop", hashlib.sha256(str(repo.root).encode()).hexdigest(), "other"):
+        (home / chats.format(name)).parent.mkdir(parents=True)
+        (home / chats.format(name)).write_text("{}")
+    (home / ".gemini/tmp/shop/.project_root").write_text(str(repo.root))
+    (home / ".gemini/tmp/other/.project_root").write_text(str(tmp_path))
+    with Project.open(repo.root, env={"HOME": str(home)}) as project:
+        found = transcripts.list_here(project)
+        old = min(found)
+        os.utime(old, (1, 1))
+        since = transcripts.list_here(project, dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+    assert len(found) == 6
+    assert {str(one.relative_to(home)) for one in found} == {
+        *list(places)[:4], chats.format("shop"), chats.format(hashlib.sha256(str(repo.root).encode()).hexdigest()),
+    }  # fmt: skip
+    assert set(found) - set(since) == {old}
