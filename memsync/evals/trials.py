@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from memsync.evals import arms
-from memsync.evals.failures import Label, read_labels
 from memsync.evals.replay import Class, Lines, Played, Report, Tree, list_classes, pair_calls, replay
 from memsync.format import jsonl
+from memsync.learn.failures import Label, read_labels
 from memsync.learn.worth import instruction_files
 from memsync.memories.project import Project
 from memsync.records import Memory

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.errors import ImportFailed
-from memsync.evals.failures import program_of
+from memsync.learn.failures import program_of
 from memsync.transcripts import specstory
 from memsync.transcripts.events import KEPT, Call, Event, Prompt, Recorder, Result, Session, Words
 from memsync.transcripts.reading import FORMATS, read_all
