@@ -26,6 +26,7 @@ MAX_EXTRA: Final = 65_536  # characters of all that memsync does not know
 MAX_WORD: Final = 200  # characters of one of them, of an id, a type or a name
 # A memory with this tag may hold what looks like a secret; reviewers see the tag.
 ALLOW_TAG: Final = "allow-secret"
+TRIGGERS: Final = ("not", "fails")  # the kinds of them
 
 NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -48,6 +49,7 @@ class Memory(NamedTuple):
 
     `importance` is 0-1 as written; what it is worth after decay is computed on
     reading. `cues` are words that somebody would ask with; it is found by them, and they are not part of what it says. `links` are `because:ID`, `needs:ID`, `see:ID` or `see:skill/NAME`.
+    `triggers` say when it is due: `not: NAME`, a name that is wrong, or `fails: TEXT`, what a failure says.
     Times are aware UTC, or None where the line has none. `extra` holds the keys that memsync does not know, as parsed. A named tuple, because a
     frozen dataclass made loading a file a quarter slower.
     """
@@ -66,6 +68,7 @@ class Memory(NamedTuple):
     anchors: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
     conflict_of: str | None = None
     archived_at: dt.datetime | None = None
     extra: Mapping[str, Any] = NO_EXTRA
@@ -84,6 +87,7 @@ class Fields(TypedDict, total=False):
     tags: Collection[str] | None
     cues: Collection[str] | None
     links: Collection[str] | None
+    triggers: Collection[str] | None
     anchors: Collection[str] | None
     supersedes: Collection[str] | None  # what names them: an id, or the beginning of one
 
@@ -291,16 +295,34 @@ def clean_tags(tags: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def clean_cues(cues: Collection[str]) -> tuple[str, ...]:
+def clean_cues(cues: Collection[str], what: str = "cue") -> tuple[str, ...]:
     """Return *cues* with white space folded, without empty ones or repeats, in their order.
 
     Raises:
         InvalidMemory: there are more than a record may hold, or one is too long.
     """
-    kept = dict.fromkeys(" ".join(valid_text(cue, "cue").split()) for cue in cues)
+    kept = dict.fromkeys(" ".join(valid_text(cue, what).split()) for cue in cues)
     kept.pop("", None)
-    check_words(kept, "cue")
+    check_words(kept, what)
     return tuple(kept)
+
+
+def clean_triggers(triggers: Collection[str]) -> tuple[str, ...]:
+    """Return *triggers* as `clean_cues` does, each as `not: NAME` or `fails: TEXT`.
+
+    Raises:
+        InvalidMemory: one is of no such kind, or there are too many, or one is too long.
+    """
+    found = []
+    for text in clean_cues(triggers, "trigger"):
+        kind, _, what = (part.strip() for part in text.partition(":"))
+        if kind.lower() not in TRIGGERS or not what:
+            raise InvalidMemory(
+                f"{text[:40]!r} is not a trigger: give 'not: NAME' for a name that is wrong, or 'fails: TEXT' for what a "
+                "failure says; a file, a symbol or a '$ COMMAND' is an anchor"
+            )
+        found.append(f"{kind.lower()}: {what}")
+    return tuple(dict.fromkeys(found))
 
 
 def check_words(words: Collection[str], what: str) -> None:
@@ -369,6 +391,9 @@ FIELDS: Final = (
     Field("anchors", "list", "anchor", is_shown_plainly=True),
     Field("cues", "list", "cue", clean_cues, is_united=True, is_searched=True, is_tidied=True, is_shown_plainly=True),
     Field("links", "list", "link", is_united=True, is_foreign=True),
+    Field(
+        "triggers", "list", "trigger", clean_triggers, is_united=True, is_searched=True, is_tidied=True, is_foreign=True
+    ),
     Field("conflict_of", "id", "other id"),
     Field("archived_at", "time"),
 )
@@ -380,12 +405,12 @@ def names_of(*kinds: str) -> tuple[str, ...]:
     return tuple(field.name for field in FIELDS if field.kind in kinds)
 
 
-_SEARCHED: Final = tuple(field.name for field in FIELDS if field.is_searched)
-
-
 def hidden_words(memory: Memory) -> tuple[str, ...]:
     """Return what *memory* is found by though it does not say it."""
-    return tuple(word for name in _SEARCHED for word in getattr(memory, name))
+    if not memory.triggers:
+        return memory.cues
+    names = (text.partition(": ")[2] for text in memory.triggers)
+    return (*memory.cues, *(name for name in names if name not in memory.content))
 
 
 def take_over(old: Memory, new: Memory) -> dict[str, Any]:

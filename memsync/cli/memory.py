@@ -85,6 +85,7 @@ _OPTIONS: Final = (
     _FieldOption("tags", "--tag --tags", "TAG", "A tag, or several with commas (repeat).", 'The new tags (repeat, or commas; "": none).'),
     _FieldOption("cues", "--cue", "TEXT", "Find it by this too: a question it answers, a symptom (repeat).", 'The new cues (repeat; "": none).'),
     _FieldOption("links", "--link", "LINK", "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat).", 'The new links (repeat; "": none).'),
+    _FieldOption("triggers", "--trigger", "TRIGGER", "Give it where this is met: 'not: NAME', 'fails: TEXT' (repeat).", 'The new triggers (repeat; "": none).'),
     _FieldOption("supersedes", "--supersedes", "ID|WORDS", "Archive that memory, which this one replaces (repeat)."),
     _FieldOption("anchors", "--anchor", "PATH[#SYMBOL]", "Mark it when that file or symbol changes (repeat).", "What it is about now (repeat)."),
 )  # fmt: skip

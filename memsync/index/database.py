@@ -61,7 +61,7 @@ def head_of(memory: Memory) -> tuple[Any, ...]:
     texts are, and seldom else.
     """
     last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
-    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
+    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors or memory.triggers)
     form = number_form(normal_form(memory.content))
     author = memory.author if is_whole(memory.author or "") else None  # half a character is no text to SQLite
     return (memory.id, form, memory.importance, count_moment(last) if last else NEVER, *flags, author)

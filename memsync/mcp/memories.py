@@ -64,6 +64,9 @@ class _Lists(TypedDict, total=False):
         list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
     ]
     links: Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
+    triggers: Annotated[
+        list[str] | None, Field(description="When it is due: 'not: NAME' (a wrong name), 'fails: TEXT' (of an error).")
+    ]
     supersedes: Superseded
     anchors: Annotated[
         list[str] | None,
@@ -141,6 +144,7 @@ class _Changes(TypedDict, total=False):
     tags: Annotated[Tags, Field(description="In place of all old ones.")]
     cues: list[str] | None
     links: list[str] | None
+    triggers: list[str] | None
     memory_type: str | None
     supersedes: Superseded
     anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")]

@@ -364,9 +364,10 @@ class Project:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
         It is found by its *cues* too: questions that it answers, symptoms, other names. Nobody is shown them. The same text in
-        the same words is not stored twice: tags, cues and links are united, and the larger importance is kept. What it
+        the same words is not stored twice: tags, cues, links and triggers are united, and the larger importance is kept. What it
         *supersedes* is archived: kept, and brought back by `restore`. When one of its *anchors* (PATH or PATH#SYMBOL) or
         a file that it names changes, recall says so. Its *links* (because:ID, needs:ID, see:ID, see:skill/NAME) come with it.
+        Its *triggers* (`not: NAME`, `fails: TEXT`) say when an agent is given it.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.

@@ -90,6 +90,7 @@ memories = st.builds(
     anchors=st.lists(ids, max_size=2).map(tuple),
     cues=st.lists(words, max_size=2).map(tuple),
     links=st.lists(words, max_size=2).map(tuple),
+    triggers=st.lists(words, max_size=2).map(tuple),
     conflict_of=st.none() | ids,
     archived_at=st.none() | times,
     extra=st.dictionaries(unknown_keys, json_values, max_size=3),

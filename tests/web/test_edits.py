@@ -432,3 +432,9 @@ def test_what_supersedes_a_memory_begins_as_that_and_no_address_holds_its_text(r
         "",
         "mm-aaaaaa",
     ]
+
+
+def test_the_desk_shows_the_triggers_of_a_memory_and_changes_them(repo, one):
+    assert "triggers" in said(one.edit("mm-aaaaaa", triggers="not: node20"))
+    assert memory(repo).triggers == ("not: node20",)
+    assert "not: node20" in one.get("/memory", id="mm-aaaaaa").text
