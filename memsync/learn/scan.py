@@ -10,12 +10,13 @@ from memsync.errors import NoStore
 from memsync.learn import facts
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.extract import extract
-from memsync.learn.facts import Fact, Tree
+from memsync.learn.facts import Fact
 from memsync.learn.worth import instruction_files
 from memsync.memories.edits import edit, get_live
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, content_hash
+from memsync.store.tree import Tree
 
 MOST: Final = 25
 # What a scanned record says of itself: which fact it is, and its text as the scan wrote it.
