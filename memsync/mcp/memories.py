@@ -61,18 +61,14 @@ Chosen = Annotated[Filters, Spread(_choose_filters)]
 class _Lists(TypedDict, total=False):
     tags: Tags
     cues: Annotated[
-        list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
+        list[str] | None, Field(description="2 or 3 questions or symptoms it answers, in an asker's words.")
     ]
     links: Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
-    triggers: Annotated[
-        list[str] | None, Field(description="When it is due: 'not: NAME' (a wrong name), 'fails: TEXT' (of an error).")
-    ]
+    triggers: Annotated[list[str] | None, Field(description="Due at: 'not: WRONG_NAME', 'fails: ERROR'.")]
     supersedes: Superseded
     anchors: Annotated[
         list[str] | None,
-        Field(
-            description='What it is about: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND". Given before that is edited or run.'
-        ),
+        Field(description='Given before this is read, edited or run: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND".'),
     ]
 
 
@@ -89,8 +85,8 @@ def remember(
 
     Good ones are decisions and why, preferences of the user, conventions and
     traps. No secrets. The status says what became of it: created, exists (known
-    already), updated (it says more). If one in similar contradicts it and is no
-    longer true, forget that one, or name it in supersedes.
+    already), updated (it says more). If one in similar is no longer true,
+    forget it, or name it in supersedes.
     """
     return project.remember(content, memory_type=memory_type, importance=importance, scope=scope, **lists)
 
@@ -141,13 +137,13 @@ def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = No
 class _Changes(TypedDict, total=False):
     content: Annotated[str | None, Field(description="The new text.")]
     importance: Importance
-    tags: Annotated[Tags, Field(description="In place of all old ones.")]
+    tags: Annotated[Tags, Field(description="In place of old ones.")]
     cues: list[str] | None
     links: list[str] | None
     triggers: list[str] | None
     memory_type: str | None
     supersedes: Superseded
-    anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")]
+    anchors: Annotated[list[str] | None, Field(description="[] for none.")]
 
 
 def update_memory(

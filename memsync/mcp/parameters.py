@@ -24,8 +24,8 @@ def _list_of_tags(given: object) -> object:
 
 
 Tags = Annotated[list[str] | None, BeforeValidator(_list_of_tags)]
-Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
-At = Annotated[str | None, Field(description="As it was at this commit, branch or tag.")]
+Id = Annotated[str, Field(description="The id, or its beginning.")]
+At = Annotated[str | None, Field(description="As of this commit, branch or tag.")]
 Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
