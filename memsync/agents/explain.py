@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, key_of
 from memsync.agents.lines import says_the_same
 from memsync.agents.prompts import list_questions
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
-from memsync.agents.tools import after_failure, before_tool, touched_by
+from memsync.agents.tools import before_tool, touched_by
 from memsync.index.places import find_anchor
 from memsync.index.synonyms import find_word
 from memsync.index.terms import embedding_text
@@ -204,7 +205,7 @@ def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
     if not session.project.settings.enabled:
         return Explained(Injection(reason=MEANINGS["off"]), ())
     if call.error:
-        return Explained(after_failure(session, call), ())
+        return Explained(after_failure(session, call, cwd), ())
     found = before_tool(session, touched_by(call, cwd, session.project.layout.root))
     rules = {match.entry.id: found.refused.get(match.entry.id, "given") for match in found.matches}
     verdicts = [Verdict(match.entry, rules[match.entry.id], None, None) for match in found.matches[:_LOOKED_AT]]

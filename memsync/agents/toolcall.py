@@ -6,6 +6,7 @@ memories, and guards the user's turn. Imports next to nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,14 +28,14 @@ _INSIDE = (
     "WARNING: ", "Fatal error", "FATAL", " FAILED",
 )  # fmt: skip
 AFTERWARDS = frozenset(
-    {"copilot", "gemini", "opencode"}
+    {"copilot", "gemini", "opencode", "qwen"}
 )  # clients whose hooks can add context only when a tool has run
 
 
 class ToolCall:
     """One call: the files it changes, as it names them, the commands it runs, and what it replaces and writes.
 
-    `reads` are files that it only reads. `error` is what a command that failed has said.
+    `reads` are files that it only reads, `looks` what it looks into. `error` is what a command that failed has said.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -45,13 +46,16 @@ class ToolCall:
         self.line = ""
         self.paths: list[str] = []
         self.reads: list[str] = []
+        self.looks: list[str] = []
         self.old: list[str] = []
         self.text = ""
         if self.name.lower() in _READERS:
             self.reads = _path_in(given)
-        elif not self.name.lower().startswith(_READING):
+        elif self.name.lower().startswith(_READING):
+            self.looks = _looks_of(self.name.lower(), given)
+        else:
             self._take(given)
-        self.error = find_error(payload) if self.line else ""
+        self.error = find_error(payload, is_printed=bool(self.line))
 
     def _take(self, given: Mapping[str, Any]) -> None:
         line = given.get("command", given.get("cmd", given.get("input")))
@@ -92,13 +96,18 @@ class ToolCall:
     @property
     def mark(self) -> str:
         """What tells this call from the next: the client's id of it, else what it does."""
-        said = (self.name, self.line, self.paths, self.reads, self.old, self.text)
+        said = (self.name, self.line, self.paths, self.reads, self.looks, self.old, self.text)
         return self.id or f"{lookup.hash_of(repr(said)):08x}"
 
     @property
     def is_whole(self) -> bool:
         """Whether files are written as a whole, or in a way that does not tell which part."""
         return bool(self.paths) and not self.old
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what it says of its failure is more than that something is not there, or was not read: a program's own words."""
+        return bool(self.line) or self.name.startswith("mcp_")
 
     def commands(self) -> list[tuple[str, ...]]:
         """Return what is run, without what only starts it."""
@@ -109,19 +118,29 @@ def _path_in(given: Mapping[str, Any]) -> list[str]:
     return [path for key in _PATHS if isinstance(path := given.get(key), str) and path][:1]
 
 
-def find_error(payload: Mapping[str, Any]) -> str:
-    """Return what a tool that failed has said; "" if it did not fail."""
+def _looks_of(tool: str, given: Mapping[str, Any]) -> list[str]:
+    """Return where a *tool* looks: the path that it is given, and the fixed beginning of a pattern of files."""
+    found = _path_in(given)
+    for key in ("pattern", "glob", "include") if tool.startswith("glob") else ("glob", "include"):
+        if isinstance(one := given.get(key), str) and "/" in one:
+            start = re.split(r"[*?\[{]", one, maxsplit=1)[0]
+            found.append(start if start == one else start.rpartition("/")[0])
+    return [path for path in found if path]
+
+
+def find_error(payload: Mapping[str, Any], *, is_printed: bool) -> str:
+    """Return what a tool that failed has said; "" if it did not fail. What a command has *printed* may tell it, too."""
     if isinstance(said := payload.get("error"), str) and said.strip():
         return said[-_OUTPUT:]
     found = payload.get("tool_response")
     if isinstance(found, str):
-        return found[-_OUTPUT:] if _says_failure(found) or _looks_failed(found) else ""
+        return found[-_OUTPUT:] if is_printed and (_says_failure(found) or _looks_failed(found)) else ""
     if not isinstance(found, dict):
         return ""
     texts = "\n".join(_texts(found))
     codes = [found.get(key) for key in ("exit_code", "exitCode", "code", "returncode")]
-    is_failed = found.get("error") or found.get("is_error") or any(isinstance(c, int) and c for c in codes)
-    return texts[-_OUTPUT:] if is_failed or _says_failure(texts) else ""
+    is_failed = any(map(found.get, ("error", "is_error", "isError"))) or any(isinstance(c, int) and c for c in codes)
+    return texts[-_OUTPUT:] if is_failed or (is_printed and _says_failure(texts)) else ""
 
 
 def _texts(found: Mapping[str, Any]) -> Iterator[str]:
@@ -157,10 +176,11 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
 
         payload = COPILOT.read(payload)
     call = ToolCall(payload)
+    is_ours = call.name.startswith("mcp_") and "memsync" in call.name
+    if is_ours or (event == "post-tool" and client not in AFTERWARDS and not call.error):
+        return True
     if event == "post-tool" and call.error:
         return False
-    if event == "post-tool" and client not in AFTERWARDS:
-        return True
     if not (call.paths or call.reads or call.line):
         return True
     root, path = lookup.find_path(cwd, env)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import hooklog, toolcall
+from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, Reply, drop_copies
 from memsync.agents.notes import describe, scope_of
 from memsync.agents.session import RecallSession
@@ -16,13 +17,11 @@ from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
 from memsync.memories import lookup
 from memsync.memories.anchored import FOLDER, SYMBOL, Match, Touched, find_anchored, save_lookup
-from memsync.memories.filters import SURE
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import format_time, shown_id
 
 LINES: Final = 2  # before one call
-_ASKED: Final = 600  # characters of what a command said that are looked for
 _SHARED: Final = 2  # words that a further memory of a file has in common with what is written there
 
 
@@ -39,7 +38,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
         decision = before_tool(session, touched_by(call, cwd, project.layout.root))
         session.hold(decision.injection)
     if project.settings.enabled and event == "post-tool" and call.error:
-        failure = after_failure(session, call)
+        failure = after_failure(session, call, cwd)
     name = _event_name(client, event, payload)
     ask = decision.ask if client.asks and event == "pre-tool" else ""
     given = [found for found in (decision.injection, failure) if found.entries]
@@ -173,42 +172,6 @@ def _overlap(match: Match, words: set[str]) -> int:
     """Return how many words the memory has in common with what is written, those of its anchor aside."""
     own = set(_words(match.entry.content)) - set(_words(str(match.anchor)))
     return len(own & words)
-
-
-def after_failure(session: RecallSession, call: ToolCall) -> Injection:
-    """Return the memory that speaks of the error with which *call* failed, if one surely does.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
-    if not (text := find_complaint(call.error)):
-        return Injection(reason="no error is told")
-    found = session.at_prompt(text, limit=1, typed=False)
-    if found.entries and found.gate < SURE * found.floor:
-        return Injection(reason="not sure enough", gate=found.gate, floor=found.floor)
-    return found
-
-
-_MARKS: Final = (
-    "error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "denied", "refused", "not found", "no such",
-    "timed out", "timeout", "unable", "out of", "exhausted", "killed", "undefined", "missing", "warning:", "unknown",
-)  # fmt: skip
-
-
-def find_complaint(output: str) -> str:
-    """Return of what a command said the lines that tell what went wrong, the last ones first; its end if none does."""
-    rows = [
-        row.strip()[:300]
-        for row in output.splitlines()
-        if row.strip() and not row.startswith(("Exit code ", "Wall time"))
-    ]
-    telling = [row for row in rows if any(mark in row.lower() for mark in _MARKS)]
-    chosen: list[str] = []
-    for row in dict.fromkeys(reversed(telling or rows[-3:])):
-        if sum(map(len, chosen)) + len(row) > _ASKED and chosen:
-            break
-        chosen.append(row)
-    return "\n".join(chosen)[:_ASKED]
 
 
 def _find_question(session: RecallSession, matches: list[Match]) -> str:

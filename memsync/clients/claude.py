@@ -7,15 +7,30 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memsync.clients.facts import ANY, SERVER, Client, Entry, File, Home, Hook, allow, both, group, run, server
+from memsync.clients.facts import (
+    ANY,
+    CLAUDE_TOOLS,
+    SERVER,
+    Client,
+    Entry,
+    File,
+    Home,
+    Hook,
+    allow,
+    any_of,
+    both,
+    group,
+    run,
+    server,
+)
 
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
-    Hook("PreToolUse", "pre-tool", 5, "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"),
-    Hook("PostToolUseFailure", "post-tool", 5, "Bash"),
+    Hook("PreToolUse", "pre-tool", 5, any_of(*CLAUDE_TOOLS)),
+    Hook("PostToolUseFailure", "post-tool", 5, any_of(*CLAUDE_TOOLS, "Task", "Agent")),
     Hook("SessionEnd", "session-end", 5),
 )
 _ALLOWED: Final = allow("permissions", "allow", pattern="mcp__memsync__{}")
@@ -44,13 +59,14 @@ CLAUDE: Final = Client(
     answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
 )
 
+_QWEN_TOOLS: Final = any_of(*"read_file edit write_file run_shell_command grep_search glob web_fetch skill".split())
 _QWEN_HOOKS: Final = (
     Hook("SessionStart", "session-start", 10),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
-    Hook("PreToolUse", "pre-tool", 5, "read_file|edit|write_file|run_shell_command"),
-    Hook("PostToolUseFailure", "post-tool", 5, "run_shell_command"),
+    Hook("PostToolUse", "post-tool", 5, _QWEN_TOOLS),  # what it is given before a tool reaches nobody
+    Hook("PostToolUseFailure", "post-tool", 5, _QWEN_TOOLS),
     Hook("SessionEnd", "session-end", 5),
 )
 

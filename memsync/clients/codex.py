@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memsync.clients.facts import ANY, Client, File, Home, Hook, group, run, server, spell
+from memsync.clients.facts import ANY, CLAUDE_TOOLS, Client, File, Home, Hook, any_of, group, run, server, spell
 
 HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
@@ -16,10 +16,8 @@ HOOKS: Final = (
     Hook("PreCompact", "pre-compact", 5),
     Hook("PostCompact", "post-compact", 5),  # its SessionStart(compact) is lost if the user leaves before the next turn
     Hook("SubagentStart", "subagent-start", 5),
-    Hook(
-        "PreToolUse", "pre-tool", 5, "Bash|apply_patch|Read|Edit|MultiEdit|Write|NotebookEdit"
-    ),  # those of Claude Code for the plugin
-    Hook("PostToolUse", "post-tool", 5, "Bash"),
+    Hook("PreToolUse", "pre-tool", 5, any_of("apply_patch", *CLAUDE_TOOLS)),  # those of Claude Code for the plugin
+    Hook("PostToolUse", "post-tool", 5, any_of("Bash")),
     Hook("SessionEnd", "session-end", 3),  # Codex gives no more, and warns about more
 )
 # Codex gives up on a server after 10 seconds by itself, which a busy machine needs for the imports.

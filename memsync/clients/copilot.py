@@ -17,7 +17,12 @@ _HOOKS: Final = (
     Hook("userPromptSubmitted", "prompt", 5),
     Hook("preCompact", "pre-compact", 5),
     Hook("subagentStart", "subagent-start", 5),
-    Hook("postToolUse", "post-tool", 5, "view|create|edit|str_replace_editor|apply_patch|bash|powershell"),
+    Hook(
+        "postToolUse",
+        "post-tool",
+        5,
+        "view|create|edit|str_replace_editor|apply_patch|bash|powershell|grep|rg|glob|web_fetch",
+    ),
     Hook("sessionEnd", "session-end", 5),
 )
 _NAMES: Final = {

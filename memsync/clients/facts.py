@@ -68,6 +68,14 @@ class Hook(NamedTuple):
     matcher: str | None = None
 
 
+def any_of(*tools: str) -> str:
+    """Return the matcher for *tools*, and for those of MCP servers: a regular expression, which clients do not anchor by themselves."""
+    return f"^(?:{'|'.join(tools)}|mcp_.*)$"
+
+
+# Of Claude Code, whose names Codex takes, too.
+CLAUDE_TOOLS: Final = tuple("Read Edit MultiEdit Write NotebookEdit Bash Grep Glob WebFetch Skill".split())
+
 Kind = Literal["hooks", "MCP server", "allowed tools", "block"]
 
 

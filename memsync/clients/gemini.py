@@ -14,15 +14,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from memsync.clients.facts import Client, File, Home, Hook, allow, group, nested, run, server, typed
+from memsync.clients.facts import Client, File, Home, Hook, allow, any_of, group, nested, run, server, typed
 
+_TOOLS: Final = any_of(
+    *"read_file read_many_files write_file replace run_shell_command search_file_content grep_search glob list_directory web_fetch".split()
+)
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "*"),
     Hook("BeforeAgent", "prompt", 5),
     Hook("PreCompress", "pre-compact", 5, "manual"),
-    Hook(
-        "AfterTool", "post-tool", 5, "read_file|write_file|replace|run_shell_command"
-    ),  # before one it takes no context
+    Hook("AfterTool", "post-tool", 5, _TOOLS),  # before one it takes no context
     Hook("SessionEnd", "session-end", 5),
 )
 _CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)

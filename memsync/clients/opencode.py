@@ -59,7 +59,7 @@ export const Memsync = async ({ client, directory }) => {
       parts.push({ id, sessionID, messageID: message.id, type: "text", synthetic: true, text })
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
-      if (!["read", "edit", "write", "patch", "apply_patch", "bash"].includes(tool)) return
+      if (["todowrite", "todoread", "task", "question"].includes(tool) || tool.startsWith("memsync")) return
       const about = { cwd: directory, ...(begun.get(sessionID) ?? { session_id: sessionID }), tool_use_id: callID }
       const said = { output: result.output, exit_code: result.metadata?.exit ?? 0 }
       const text = await ask("post-tool", { ...about, tool_name: tool, tool_input: args ?? {}, tool_response: said })

@@ -17,6 +17,7 @@ from memsync.errors import ImportFailed
 from memsync.store import files
 from memsync.system.limits import read_json
 from memsync.transcripts.events import Call, Result
+from memsync.transcripts.failing import IS_MISSING, LINTERS, RULES, Rule, find_named, list_missing
 
 KINDS: Final = ("wrong name", "rule", "command", "decision", "environment")
 
@@ -29,45 +30,6 @@ class Failure(NamedTuple):
     words: tuple[str, ...]
 
 
-class _Rule(NamedTuple):
-    """What of a tool's output identifies a failure: the first group that matched."""
-
-    what: str
-    kind: str
-    pattern: re.Pattern[str]
-
-
-def _rule(what: str, kind: str, pattern: str) -> _Rule:
-    return _Rule(what, kind, re.compile(pattern, re.MULTILINE))
-
-
-_NAME: Final = r"['\"`‘]?([\w@./:+-]+)"
-_LINTERS: Final = (  # golangci-lint, pylint, flake8, ruff, mypy, eslint, tsc, rustc
-    _rule("rule", "rule", r"^\S+:\d+(?::\d+)?:? .*\(([a-z][\w-]+)\)\s*$"),
-    _rule("rule", "rule", r"^\S+:\d+:\d+:? ([A-Z]{1,4}\d{3,4})\b"),
-    _rule("rule", "rule", r"\berror: .*\[([a-z]+(?:-[a-z]+)+|[a-z]+)\]\s*$"),
-    _rule("rule", "rule", r"^\s+\d+:\d+\s+(?:error|warning)\s+.*?\s{2,}([\w@/-]+)\s*$"),
-    _rule("rule", "rule", r"\berror(?:\[| )(E\d{4}|TS\d{4,5})\b"),
-)  # fmt: skip
-_RULES: Final = (
-    *_LINTERS,
-    _rule("flag", "command", r"(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid|illegal) (?:flag|option|argument)s?:? (?:-- )?['\"`]?(-{1,2}\w[\w-]*)"),
-    _rule("flag", "command", r"unknown shorthand flag: '\w' in (-\w+)"),
-    _rule("name", "wrong name", rf"(?:[Uu]nknown (?:sub)?command|[Mm]issing script|[Nn]o rule to make target|[Uu]nknown skill|no task):? {_NAME}"),
-    _rule("name", "wrong name", r"Agent type '([\w:.-]+)' not found"),
-    _rule("program", "environment", r"command not found: ([\w./-]+)|([\w./-]+): command not found"),
-    _rule("module", "environment", rf"(?:No module named|Cannot find (?:module|package)|no required module provides package) {_NAME}"),
-)  # fmt: skip
-_COMPILED: Final = frozenset({"typecheck"})  # what golangci-lint calls an error of the compiler
-_MISSING: Final = re.compile(
-    r"(?:Path does not exist|[Nn]o such file or directory|cannot access|cannot open):? ['\"]?([^\s'\":<]+)"
-    r"|ENOENT: [^'\n]*'([^']+)'"
-    r"|^[\w./()-]+: ([^\s:]+): No such file or directory|cannot access '([^']+)'",
-    re.MULTILINE,
-)
-_IS_MISSING: Final = re.compile(
-    r"does not exist|[Nn]o such file or directory|cannot access|file not found", re.MULTILINE
-)
 _PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "filePath", "dir_path")
 _MOST: Final = 6  # classes of one output
 
@@ -82,29 +44,25 @@ def classify(call: Call, result: Result, find_missing: Callable[[str], str]) -> 
     if result.refusal or not (result.failed or program_of(call)):
         return []
     missing = _missing_paths(call, result.text, find_missing) if result.failed else ()
-    found = [*missing, *_by_rules(call, result.text, _RULES if result.failed else _LINTERS)]
+    found = [*missing, *_by_rules(call, result.text, RULES if result.failed else LINTERS)]
     return list({one.name: one for one in found}.values())[:_MOST]
 
 
 def _missing_paths(call: Call, text: str, find_missing: Callable[[str], str]) -> Iterator[Failure]:
-    if not _IS_MISSING.search(text):
+    if not IS_MISSING.search(text):
         return
     named = [str(call.given[key]) for key in _PATHS if isinstance(call.given.get(key), str)]
-    told = [next(filter(None, one.groups())) for one in _MISSING.finditer(text)]
-    for path in dict.fromkeys((*named, *told)):
+    for path in dict.fromkeys((*named, *list_missing(text))):
         if missing := find_missing(path):
             tail = "/".join(missing.split("/")[-2:])
             yield Failure(f"path {missing}", "wrong name", tuple(dict.fromkeys((missing, tail))))
 
 
-def _by_rules(call: Call, text: str, rules: Iterable[_Rule]) -> Iterator[Failure]:
+def _by_rules(call: Call, text: str, rules: Iterable[Rule]) -> Iterator[Failure]:
     program = program_of(call)
-    for rule in rules:
-        for one in rule.pattern.finditer(text):
-            named = next(filter(None, one.groups())).rstrip(".,:;'\"`")
-            if named and named not in _COMPILED:
-                of = f"{program} " if rule.what == "flag" and program else ""
-                yield Failure(f"{rule.what} {of}{named}", rule.kind, (named,))
+    for rule, named in find_named(text, rules):
+        of = f"{program} " if rule.what == "flag" and program else ""
+        yield Failure(f"{rule.what} {of}{named}", rule.kind, (named,))
 
 
 def program_of(call: Call) -> str:
@@ -114,11 +72,6 @@ def program_of(call: Call) -> str:
     stripped = map(commands.strip, commands.split(call.command))
     words = next((words for words in stripped if words and words[0] != "cd"), ())
     return words[0].rpartition("/")[2] if words else ""
-
-
-def is_about(text: str, words: Iterable[str]) -> bool:
-    """Tell whether a memory that says *text* is about a failure with one of *words*, as words of their own."""
-    return any(re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", text) for word in words)
 
 
 class Label(NamedTuple):

@@ -75,6 +75,19 @@ def all_below(paths: Iterable[str], cwd: str, root: str) -> list[str]:
     return list(dict.fromkeys(path for one in paths if (path := below(one, cwd, root))))
 
 
+def name_missing(path: str, cwd: str, root: str | os.PathLike[str] | None) -> list[str]:
+    """Return the names by which a text speaks of *path*, which a tool names in *cwd*, if it is not there: of the first part that is not."""
+    real = os.path.realpath(root) if root else ""
+    inside = below(path, cwd, real) if real else ""
+    parts = (inside or path).rstrip("/").split("/")
+    for size in range(1, len(parts) + 1) if inside else (len(parts),):
+        part = "/".join(parts[:size])
+        if not os.path.lexists(os.path.join(real if inside else cwd, part)):
+            tail = "/".join(parts[max(size - 2, 0) : size])
+            return list(dict.fromkeys((part, tail) if inside else (tail,)))
+    return []
+
+
 class Lookup:
     """What the file at *path* says, as long as the files that it was made from are as they were then; else nothing is `fresh`."""
 

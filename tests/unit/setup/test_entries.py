@@ -32,7 +32,7 @@ def commands(client: str) -> list[tuple]:
     return found
 
 
-EDITS = "Read|Edit|MultiEdit|Write|NotebookEdit"
+TOOLS = "Read|Edit|MultiEdit|Write|NotebookEdit|Bash|Grep|Glob|WebFetch|Skill"
 
 
 def test_the_commands_of_claude_code_never_change():
@@ -41,8 +41,13 @@ def test_the_commands_of_claude_code_never_change():
         ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
-        ("PreToolUse", f"{EDITS}|Bash", f"memsync hook pre-tool --client claude{GUARD}", 5),
-        ("PostToolUseFailure", "Bash", f"memsync hook post-tool --client claude{GUARD}", 5),
+        ("PreToolUse", f"^(?:{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
+        (
+            "PostToolUseFailure",
+            f"^(?:{TOOLS}|Task|Agent|mcp_.*)$",
+            f"memsync hook post-tool --client claude{GUARD}",
+            5,
+        ),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
     assert server_of("claude") == {
@@ -60,8 +65,8 @@ def test_the_commands_of_codex_never_change():
         ("PreCompact", None, f"memsync hook pre-compact --client codex{GUARD}", 5),
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client codex{GUARD}", 5),
-        ("PreToolUse", f"Bash|apply_patch|{EDITS}", f"memsync hook pre-tool --client codex{GUARD}", 5),
-        ("PostToolUse", "Bash", f"memsync hook post-tool --client codex{GUARD}", 5),
+        ("PreToolUse", f"^(?:apply_patch|{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client codex{GUARD}", 5),
+        ("PostToolUse", "^(?:Bash|mcp_.*)$", f"memsync hook post-tool --client codex{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client codex{GUARD}", 3),
     ]
     assert server_of("codex") == {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
@@ -81,7 +86,10 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
         ("PreCompress", "manual", f"memsync hook pre-compact --client gemini{GUARD}", 5_000),
         (
             "AfterTool",
-            "read_file|write_file|replace|run_shell_command",
+            (
+                "^(?:read_file|read_many_files|write_file|replace|run_shell_command|search_file_content|grep_search|glob|list_directory"
+                "|web_fetch|mcp_.*)$"
+            ),
             f"memsync hook post-tool --client gemini{GUARD}",
             5_000,
         ),
