@@ -16,7 +16,9 @@ from memsync.agents.session import RecallSession
 from memsync.agents.sessions import Event, Session, find_session, list_sessions
 from memsync.agents.toolcall import ToolCall
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command
+from memsync.cli.app import Answer, cli, command, print_answer, wants_json
+from memsync.cli.terminal import keys
+from memsync.cli.words import is_dialogue
 from memsync.clients.facts import EVENTS
 from memsync.errors import UsageError
 from memsync.memories.project import Project
@@ -119,11 +121,12 @@ def _explain_evidence(evidence: Evidence) -> Iterator[str]:
 
 @command(cli)
 @click.argument("words", metavar="[show [ID]]", nargs=-1)
-def sessions(project: Project, /, words: tuple[str, ...]) -> Answer:
+def sessions(project: Project, /, words: tuple[str, ...]) -> Answer | None:
     """List the sessions of your agents, or show what one was given, and why.
 
     An ID may be shortened; without one the latest session is shown. Only
-    sessions of this machine are known, from .gobby/local/state.db.
+    sessions of this machine are known, from .gobby/local/state.db. In a
+    terminal the key t then makes a memory test of a prompt (`memsync test`).
 
     \b
     Examples:
@@ -138,7 +141,28 @@ def sessions(project: Project, /, words: tuple[str, ...]) -> Answer:
     if words[0] != "show" or len(words) > 2:
         raise UsageError("`memsync sessions` takes nothing, or `show` and the id of a session")
     one = find_session(found, "".join(words[1:]))
-    return Answer(one, "\n".join([_spell_session(one), *map(_spell_event, one.events)]))
+    answer = Answer(one, "\n".join([_spell_session(one), *map(_spell_event, one.events)]))
+    if not is_dialogue() or wants_json():
+        return answer
+    print_answer(answer, as_json=False)
+    _offer_test(project)
+    return None
+
+
+def _offer_test(project: Project) -> None:
+    """Make a test of a prompt of the session, whose words are in no log, if the user wants one."""
+    with keys() as key:
+        click.echo("t makes a memory test of a prompt, any other key ends > ", nl=False)
+        if key().lower() != "t":
+            return
+    from memsync.evals.memory_tests import add_case
+
+    prompt = click.prompt("\nthe prompt", prompt_suffix=" > ")
+    ids = click.prompt(
+        "ids that it must be given (none: nothing may be)", default="", show_default=False, prompt_suffix=" > "
+    )
+    case = add_case(project, {"prompt": prompt}, [project.get(id_, "project").id for id_ in ids.split()])
+    click.echo(f"wrote {render.one_line(case.raw.decode())}; `memsync test` runs it")
 
 
 def _spell_session(session: Session) -> str:

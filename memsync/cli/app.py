@@ -155,6 +155,7 @@ class RootGroup(LazyGroup):
         ("janitor", "janitor"),
         ("review", "review"),
         ("evaluate", "eval"),
+        ("testing", "test"),
         ("servers", "mcp serve ui"),
         ("status", "index"),
         ("hub", "hub"),

@@ -15,6 +15,7 @@ from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, wants
 from memsync.cli.memory import memory
 from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
+from memsync.format.cases import TESTS, explain_loss, read_cases
 from memsync.format.scopes import mark_text
 from memsync.janitor import enrich as enriching
 from memsync.janitor import runs
@@ -84,7 +85,7 @@ def run(
 
 def _show(project: Project, plan: Plan) -> Answer:
     steps = ("\n".join(f"  {render.one_line(line)}" for line in _explain_step(project, step)) for step in plan.steps)
-    return Answer(plan.as_dict(), "\n".join([_count_steps(plan), *render.first(steps), *_list_notes(plan)]))
+    return Answer(plan.as_dict(), "\n".join([_count_steps(plan), *render.first(steps), *_list_notes(project, plan)]))
 
 
 def _read(path: Path) -> bytes:
@@ -107,14 +108,23 @@ def _count_steps(plan: Plan) -> str:
     return f"{render.count(len(plan.steps), 'step')}{proposed}"
 
 
-def _list_notes(plan: Plan) -> list[str]:
-    told = [f"note: {render.one_line(note)}" for note in plan.notes]
+def _list_notes(project: Project, plan: Plan) -> list[str]:
+    told = [f"note: {render.one_line(note)}" for note in (*plan.notes, *_list_broken_tests(project, plan))]
     if plan.guesses:
         told.append(
             f"{len(plan.guesses)} more only proposed: `memsync janitor review` shows likely copies one after the other,"
             " and `memsync janitor run --plan FILE` lists all that is proposed, to edit"
         )
     return told
+
+
+def _list_broken_tests(project: Project, plan: Plan) -> Iterator[str]:
+    """Yield the memory tests that name what *plan* takes away."""
+    lost = {id_ for step in plan.steps if isinstance(step, Merge) for id_ in step.drop}
+    lost |= {step.id for step in plan.steps if isinstance(step, Archive)}
+    path = project.layout.project and project.layout.project.directory / TESTS
+    if lost and path and path.exists():
+        yield from explain_loss(read_cases(files.read(path)[0], TESTS), lost)
 
 
 def _apply(project: Project, plan: Plan) -> Answer:
@@ -127,7 +137,7 @@ def _apply(project: Project, plan: Plan) -> Answer:
     about = plan.as_dict()
     value = {**report.as_dict(), "guesses": about["guesses"], "notes": about["notes"]}
     undone = (f"  {one.status}: {render.one_line(one.reason)}" for one in report.outcomes if one.status != "done")
-    answer = Answer(value, "\n".join([_count_outcomes(report), *render.first(undone), *_list_notes(plan)]))
+    answer = Answer(value, "\n".join([_count_outcomes(report), *render.first(undone), *_list_notes(project, plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
         raise MemsyncError(

@@ -35,7 +35,7 @@ def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callabl
         (root / ".gobby").mkdir()
         lines = b"".join(encode(memory) + b"\n" for memory in suite.records)
         (root / ".gobby" / "memories.jsonl").write_bytes(lines)
-        _make_anchored(root, suite.records)
+        make_anchored(root, suite.records)
         layout = locate(root, {**os.environ, "MEMSYNC_HOME": str(root / "home")})
         shown = loaded._replace(settings=loaded.settings._replace(stealth=False, author="nobody"))
         with Project(layout, clock=clock, loaded=shown) as project:
@@ -43,7 +43,7 @@ def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callabl
             yield session.at_prompt
 
 
-def _make_anchored(root: Path, records: Iterable[Memory]) -> None:
+def make_anchored(root: Path, records: Iterable[Memory]) -> None:
     """Have below *root* what *records* are anchored to: a memory about what is gone would not be given."""
     symbols: dict[str, list[str]] = {}
     for anchor in (parse(text) for one in records for text in one.anchors):

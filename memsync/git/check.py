@@ -18,7 +18,7 @@ from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, s
 from memsync.store import config, files
 from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
-from memsync.store.places import GATED, locate
+from memsync.store.places import GATED, MEMORIES, locate
 from memsync.store.trust import load_allowed
 
 _ROOT: Final = re.compile(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
@@ -72,7 +72,7 @@ class AllowLists:
 
 def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
     """Return what is wrong with *data* in lines that *since*, the committed version, has not."""
-    return list((_check_memories if path.endswith(".jsonl") else _check_text)(path, data, since, allow))
+    return list((_check_memories if path.endswith(MEMORIES) else _check_text)(path, data, since, allow))
 
 
 def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
@@ -174,7 +174,7 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], lists: AllowLists
         path = redact(one.path, allow) if found else one.path
         here, before = (data.get(name) or b"" for name in (one.here, one.before))
         try:
-            if one.path.endswith(".jsonl"):
+            if one.path.endswith(MEMORIES):
                 here, before = smudge(checkout, one.path, here), smudge(checkout, one.path, before)
         except StoreUnreadable as error:
             yield Trouble(path, 1, "unreadable", str(error))

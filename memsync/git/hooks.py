@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import MemsyncError
+from memsync.format.cases import TESTS, explain_loss, read_cases
 from memsync.git import check
-from memsync.git.commit import describe_changes
+from memsync.git.commit import describe_changes, read_memories
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import list_roots
 from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
-from memsync.store import config
+from memsync.store import config, files
 from memsync.store.checkout import Checkout
 from memsync.store.left_behind import take_over
-from memsync.store.places import Layout, locate, under_way
+from memsync.store.places import Layout, Place, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
 from memsync.system import limits, processes, programs
@@ -94,7 +95,22 @@ def _pre_commit(_: Sequence[str]) -> int:
         _stage(checkout, roots)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
-    return _check_staged(checkout)
+    return _check_staged(checkout) or _run_tests(checkout, roots)
+
+
+def _run_tests(checkout: Checkout, roots: Sequence[str]) -> int:
+    """Run the memory tests of each project that wants it and of which something is staged; one that fails stops the commit."""
+    stops = False
+    for layout in _find_layouts(checkout, roots):
+        assert layout.project is not None
+        wanted = (layout.project.directory / TESTS).exists() and config.load(layout).settings.test_on_commit
+        if wanted and checkout.run("diff", "--cached", "--quiet", "--", str(layout.project.directory)).code:
+            code, said = programs.ask("-C", str(layout.root), "test")
+            _say(said.strip().replace("\n", "\n  "))
+            stops |= code == 1
+    if stops:
+        _say("nothing was committed; `memsync config memory_sync.test_on_commit off` commits without the memory tests")
+    return BLOCKED if stops else 0
 
 
 def _check_staged(checkout: Checkout) -> int:
@@ -192,7 +208,18 @@ def _tell_changes(before: str, after: str, *, during: str = "") -> int:
             text := describe_changes(checkout, layout.project, before, after)
         ):
             _say(text)
+            for broken in _list_broken_tests(checkout, layout.project, before, after):
+                _say(broken)
     return 0
+
+
+def _list_broken_tests(checkout: Checkout, place: Place, before: str, after: str) -> Iterator[str]:
+    """Yield the tests that name a memory which came away, or was archived, between two commits."""
+    if not (tests := place.directory / TESTS).exists():
+        return
+    old, new = read_memories(checkout, (before, after), place.memories.relative_to(checkout.top).as_posix())
+    gone = {id_ for id_, memory in old.items() if not memory.archived_at and (id_ not in new or new[id_].archived_at)}
+    yield from explain_loss(read_cases(files.read(tests)[0], TESTS), gone)
 
 
 _HOOKS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {

@@ -89,6 +89,9 @@ class Settings(NamedTuple):
     mode: str = _setting(
         "memory_sync.mode", "worktree", "when changes reach git: worktree, on-commit or auto-commit", one_of=MODES
     )
+    test_on_commit: bool = _setting(
+        "memory_sync.test_on_commit", False, "let a failing memory test stop a commit of memories (docs/evaluation.md)"
+    )
     export_debounce: float = _setting("memory_sync.export_debounce", 5.0, "seconds of quiet before an export", low=0)
     auto_reject_threshold: float = _setting(
         "janitor.dedup.auto_reject_threshold", 0.98, "likeness from which near-identical texts are one", low=0, high=1

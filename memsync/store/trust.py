@@ -93,6 +93,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "memory.secrets.allow": _at_once((), "every entry"),
     "memory_sync.stealth": _only(True),
     "memory_sync.mode": _at_once(("worktree", "on-commit"), "auto-commit"),
+    "memory_sync.test_on_commit": _at_once((), "true"),
     "memory_sync.enabled": _only(False),
     "memory_sync.export_debounce": _up_to(3600),
     "janitor.dedup.auto_reject_threshold": _higher(),

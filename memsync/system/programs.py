@@ -29,6 +29,21 @@ def start_apart(*words: str) -> None:
         os.posix_spawn(line[0], line, child_env(), file_actions=nowhere, setsid=True)
 
 
+def ask(*words: str) -> tuple[int, str]:
+    """Run *words* with this memsync, wait for it, and return how it ended and what it said."""
+    import subprocess
+
+    done = subprocess.run(
+        own(*words),
+        env=child_env(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
 @contextmanager
 def keep_safe_path() -> Iterator[None]:
     """Let no worker that `multiprocessing` starts meanwhile load a module of the working directory."""

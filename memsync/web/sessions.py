@@ -7,10 +7,11 @@ from typing import Final
 from memsync.agents.explain import MEANINGS, explain
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import find_session, list_sessions
+from memsync.evals.memory_tests import add_case
 from memsync.memories.project import Project
 from memsync.records import parse_time
 from memsync.web import pages
-from memsync.web.desk import Given, Page, Routes
+from memsync.web.desk import Done, Given, Page, Routes
 
 routes = Routes()
 _ROWS: Final = 100
@@ -46,3 +47,11 @@ def try_prompt(project: Project, given: Given) -> Page:
     command = pages.command("inject", "--explain", prompt=prompt or None, session=session or None)
     view = {"prompt": prompt, "session": session, "tried": found, "verdicts": rows, "command": command}
     return Page("sessions.html", view)
+
+
+@routes.writes("/sessions/test")
+def write_test(project: Project, given: Given) -> Done:
+    """Make a memory test of the prompt that was tried: a memory must come for it, or must not, or none may."""
+    ids = [project.get(id_, "project").id for id_ in given.every("id")]
+    case = add_case(project, {"prompt": given.raw("prompt")[:_LONGEST]}, ids, banned=bool(given.get("banned")))
+    return Done(f"Wrote the test {case.raw.decode()}", "/sessions", [pages.command("test")])

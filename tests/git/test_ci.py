@@ -97,6 +97,22 @@ def test_the_workflow_merges_what_the_button_cannot_and_comments(repo, tmp_path,
     assert "ours" in comment
 
 
+def test_the_workflow_says_which_tested_prompts_change_and_fails_with_a_failing_test(repo, tmp_path, programs):
+    asked = "which database does the project use now?"
+    tests = f'{{"prompt": "{asked}", "not": ["b"]}}\n'
+    ours = record("a", "one") + record("b", "The project uses the Postgres database now")
+    checkout = pull_request(
+        repo, tmp_path, {".gobby/memories.jsonl": ours, ".gobby/tests.jsonl": tests}, {"code": "2\n"}
+    )
+    assert run(checkout, programs, "Comment").returncode == 0
+    comment = (programs / "memories.md").read_text()
+    assert "**Memory tests**: 0 of 1 pass" in comment
+    assert f"| 1 | `prompt {asked}` | `nothing` | `b` |" in comment
+    failed = run(checkout, programs, "Test")
+    assert failed.returncode == 1
+    assert "::error file=.gobby/tests.jsonl,line=1,title=memory test::" in failed.stdout
+
+
 def test_the_workflow_leaves_alone_what_the_button_can(repo, tmp_path, programs):
     checkout = pull_request(repo, tmp_path, {".gobby/memories.jsonl": OURS}, {"code": "2\n"})
     before = checkout.git("rev-parse", "HEAD")

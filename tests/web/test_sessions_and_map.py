@@ -54,6 +54,22 @@ def test_a_prompt_that_is_tried_says_by_which_rule_each_memory_is_left_out_and_n
     assert known.post("/sessions/try", prompt="", session="x").text
 
 
+def test_a_prompt_that_was_tried_becomes_a_memory_test_with_one_button(repo, known):
+    asked = {"prompt": "which Node version does CI need?"}
+    page = known.post("/sessions/try", **asked, session="")
+    assert "it must come" in page.text
+    assert "Wrote the test" in known.post("/sessions/test", **asked, id="mm-node111").text
+    known.post("/sessions/test", **asked, id="mm-flagged", banned="1")
+    assert "nothing may come" in known.post("/sessions/try", prompt="how do whales sleep?", session="").text
+    known.post("/sessions/test", prompt="how do whales sleep?")
+    rows = [json.loads(row) for row in (repo.root / ".gobby" / "tests.jsonl").read_text().splitlines()]
+    assert [sorted(row.keys() - {"prompt"}) for row in rows] == [["given"], ["not"], ["silent"]]
+    assert memsync("test", cwd=repo.root).out == "3 tests, all passed\n"
+    secret = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    assert "looks like a secret" in known.post("/sessions/test", prompt=f"the token {secret}").text
+    assert secret not in (repo.root / ".gobby" / "tests.jsonl").read_text()
+
+
 def test_an_unknown_session_is_told(known):
     page = known.get("/sessions/one", id="nobody")
     assert known.status == 422

@@ -1,0 +1,191 @@
+"""Running the tests of `.gobby/tests.jsonl`: each question goes to the hook that a client would ask, in a new session that notes nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from memsync.agents import hooks
+from memsync.clients import known
+from memsync.errors import MemsyncError, NoStore, SecretFound
+from memsync.evals.moments import make_anchored
+from memsync.format.cases import TESTS, Case, encode_case, read_cases
+from memsync.git.commit import read_memories
+from memsync.history import events
+from memsync.memories.project import Project
+from memsync.records import Memory, find_id, shown_id
+from memsync.secrets import describe, scan
+from memsync.store import files
+from memsync.store.changes import compare_memories
+from memsync.store.checkout import find_checkout, read_committed
+
+_EVENTS: Final = {"prompt": "prompt", "command": "pre-tool", "path": "pre-tool", "error": "post-tool"}
+_INJECT: Final = {"prompt": "--prompt", "command": "--command", "path": "--path", "error": "--error"}
+_ANY: Final = "sh"  # the command that failed, where a test names none
+Track = Callable[[Sequence[Case]], Iterable[Case]]
+
+
+class Outcome(NamedTuple):
+    """What became of one test: what was given, and why it failed; `before` is what was given at another commit, if that was asked."""
+
+    case: Case
+    given: tuple[str, ...]
+    problems: tuple[str, ...]
+    before: tuple[str, ...] | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the other commit gave something else."""
+        return self.before is not None and set(self.before) != set(self.given)
+
+    @property
+    def command(self) -> str:
+        """The command line that shows why."""
+        options = [word for door, said in self.case.asked.items() for word in (_INJECT[door], said)]
+        also = ["--command", _ANY] if self.case.asked.keys() == {"error"} else []
+        return shlex.join(["memsync", "inject", *options, *also, "--explain"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the test and what became of it."""
+        said = {"line": self.case.number, **self.case.as_dict(), "was_given": self.given, "problems": self.problems}
+        return said if self.before is None else {**said, "before": self.before}
+
+
+def path_of(project: Project) -> Path:
+    """Return where the tests of *project* are.
+
+    Raises:
+        NoStore: it has no store in a work tree.
+    """
+    return project.layout.place("project").directory / TESTS
+
+
+def load_cases(project: Project) -> list[Case]:
+    """Return the tests of *project*.
+
+    Raises:
+        NoStore: there is no file, or no project.
+        MemsyncError: a line is no test.
+        StoreUnreadable, OutsideTree
+    """
+    path = path_of(project)
+    if not path.exists():
+        raise NoStore(f'{path}: no such file; write a line of it: {{"prompt": "which port?", "given": ["ID"]}}')
+    files.resolve_inside(path, project.layout.root)
+    return read_cases(files.read(path)[0], f"{path.parent.name}/{TESTS}")
+
+
+def put_changed_first(project: Project, cases: Sequence[Case]) -> list[Case]:
+    """Return *cases*, those first that HEAD has not or that name a memory which differs from HEAD's."""
+    place = project.layout.place("project")
+    if project.layout.git is None:
+        return list(cases)
+    project.stores.refresh()
+    old = {case.raw for case in _read_old(place.directory / TESTS)}
+    checkout, name = find_checkout(place.memories)
+    before = read_memories(checkout, ("HEAD",), name)[0]
+    changed = {change.id for change in compare_memories(before, project.store("project").memories())}
+    return sorted(cases, key=lambda case: 0 if case.raw not in old else 1 if changed.intersection(case.ids) else 2)
+
+
+def _read_old(path: Path) -> list[Case]:
+    try:
+        return read_cases(read_committed(path) or b"", TESTS)
+    except MemsyncError:
+        return []
+
+
+@contextmanager
+def open_as_cloned(project: Project) -> Iterator[Project]:
+    """Open the project's own memories as any clone has them: without what this user has beside them, says of settings or has approved."""
+    with Project(project.layout._replace(home=None), clock=project.clock, env=project.env) as opened:
+        yield opened.with_settings(author="nobody")
+
+
+@contextmanager
+def open_past(project: Project, rev: str) -> Iterator[Project]:
+    """Open them as they were at *rev*, in an empty place that has what they are anchored to.
+
+    Raises:
+        NoHistory: *rev* names no commit.
+    """
+    with events.at(project, rev) as past:
+        past.stores.refresh()
+        assert past.layout.root
+        make_anchored(past.layout.root, past.store("project").memories().values())
+        yield past.with_settings(author="nobody")
+
+
+def run(
+    project: Project, cases: Sequence[Case], since: Project | None = None, track: Track = iter
+) -> Iterator[Outcome]:
+    """Yield what becomes of each of *cases*, and with *since*, the project at another time, what it would give.
+
+    Raises:
+        ConfigError, StoreUnreadable, OutsideTree
+    """
+    project.stores.refresh()
+    known_ids = project.store("project").memories()
+    for case in track(cases):
+        given = ask(project, case)
+        before = ask(since, case) if since else None
+        yield Outcome(case, given, tuple(_judge(case, given, known_ids)), before)
+
+
+def ask(project: Project, case: Case) -> tuple[str, ...]:
+    """Return the ids of what a new session would be given for the question of *case*."""
+    asked, root = case.asked, str(project.layout.root or project.layout.start)
+    payload: dict[str, Any] = {"cwd": root}
+    if case.door == "prompt":
+        payload["prompt"] = asked["prompt"]
+    elif case.door == "path":
+        payload |= {"tool_name": "Edit", "tool_input": {"file_path": asked["path"]}}
+    else:
+        payload |= {"tool_name": "Bash", "tool_input": {"command": asked.get("command", _ANY)}}
+    if case.door == "error":
+        payload |= {"hook_event_name": "PostToolUseFailure", "error": asked["error"]}
+    return hooks.answer(project, known.find("claude"), _EVENTS[case.door], payload).given
+
+
+def _judge(case: Case, given: Sequence[str], memories: Mapping[str, Memory]) -> Iterator[str]:
+    for wanted, ids in ((True, case.given), (False, case.banned)):
+        for ref in ids:
+            try:
+                id_ = find_id(ref, memories)
+            except MemsyncError:
+                yield f"{shown_id(ref)} is gone{_name_successor(ref, memories)}"
+                continue
+            if memories[id_].archived_at is not None:
+                yield f"{shown_id(id_)} is archived{_name_successor(id_, memories)}"
+            elif (id_ in given) is not wanted:
+                yield f"{shown_id(id_)} was {'given' if id_ in given else 'not given'}"
+    if case.silent and given:
+        yield f"{', '.join(map(shown_id, given))} given, and nothing may be"
+
+
+def _name_successor(id_: str, memories: Mapping[str, Memory]) -> str:
+    new = next((memory.id for memory in memories.values() if id_ in memory.supersedes), "")
+    return f"; {shown_id(new)} replaces it: name that" if new else "; take it out of the test, or `memsync restore` it"
+
+
+def add_case(project: Project, asked: Mapping[str, str], ids: Sequence[str], *, banned: bool = False) -> Case:
+    """Append a test to the file: for what is *asked* all of *ids* must be given, or with *banned* none; without ids nothing may.
+
+    Raises:
+        SecretFound: the question holds what looks like a secret.
+        NoStore, StoreError: nothing was written.
+    """
+    if found := [one for said in asked.values() for one in scan(said, project.vetting.allowed)]:
+        raise SecretFound(describe(found))
+    said = {"banned" if banned else "given": tuple(ids)} if ids else {"silent": True}
+    case = Case(0, dict(asked), **said)
+    case = case._replace(raw=encode_case(case))
+    store = project.store_to_write("project")
+    path = files.resolve_inside(path_of(project), project.layout.root)
+    with store.writing():
+        files.prepare(store.place)
+        files.append(path, case.raw + b"\n", private=False)
+    return case
