@@ -21,7 +21,7 @@ ROWS = (
     {"cli", "mcp", "web", "__main__"},
     {"agents", "setup", "janitor", "learn", "history", "transfer", "evals", "hub"},
     {"memories", "skills"},
-    {"git", "poison", "llm", "transcripts"},
+    {"git", "poison", "llm", "transcripts", "check"},
     {"store"},
     {"format", "index", "dedup"},
     {"clients", "origin", "errors", "records", "net", "secrets", "system"},

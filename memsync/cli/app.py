@@ -144,6 +144,7 @@ class RootGroup(LazyGroup):
         ("project", "init uninstall"),
         ("status", "status"),
         ("project", "doctor"),
+        ("check", "check"),
         ("settings", "trust"),
         ("status", "sync"),
         ("memory", "memory"),

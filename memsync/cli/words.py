@@ -46,7 +46,7 @@ MEANT: Final[Mapping[str, str]] = {
         "init": "install setup connect",
         "uninstall": "disconnect leave",
         "uninstall --purge": "purge",
-        "doctor": "check health verify",
+        "doctor": "health verify",
         "doctor --fix": "fix repair",
         "ui": "web desk browse",
         "janitor run": "clean cleanup tidy dedupe gc",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -54,13 +55,22 @@ class Tree:
         return self._texts[path] or ""
 
     def _read(self, path: str) -> str | None:
-        file = self.root / path
         try:
-            if file.is_symlink() or file.stat().st_size > _LARGEST:
-                return None
-            return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-        except (OSError, UnicodeDecodeError):
+            return self.read(path).decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError:
             return None
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file; none if there is no such file, it is a link, or it is too large."""
+        file = f"{self.root}/{path}"
+        try:
+            found = os.lstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+                return b""
+            with open(file, "rb") as opened:
+                return opened.read()
+        except OSError:
+            return b""
 
     def data(self, path: str) -> dict[str, Any]:
         """Return the mapping of a TOML, YAML or JSON file, whole-line comments allowed; empty if it cannot be read."""

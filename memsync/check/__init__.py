@@ -1,0 +1,1 @@
+"""Whether what instruction files say of the repository is so."""

@@ -1,0 +1,133 @@
+"""What became of a path, as git knows it: when the last commit took it away, and what it is called now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
+
+from memsync.store.checkout import Checkout
+
+_PATIENCE: Final = 5.0  # seconds for one question
+_MOVES: Final = 5  # of one file, one after the other
+_FILES: Final = 20  # in which a word is looked for
+_LARGEST: Final = 64_000_000  # bytes of names that were deleted
+
+
+class Gone(NamedTuple):
+    """A file or folder that was there: its whole path, the commit that took it away, and where it is now ("" if nobody knows)."""
+
+    path: str
+    since: str
+    now: str = ""
+
+
+class Past:
+    """The history of the checkout at the top, below the folder *prefix* ("" or with a slash), read when it is first asked."""
+
+    def __init__(self, git: Checkout | None, prefix: str = "") -> None:
+        self._git = git
+        self._prefix = prefix
+        self._follow = lru_cache(maxsize=256)(self._list_renames)
+
+    @cached_property
+    def _deleted(self) -> dict[str, str]:
+        """Each path that a commit took away, and the last commit that did."""
+        if self._git is None:
+            return {}
+        words = ("log", "--no-renames", "--diff-filter=D", "--name-only", "--format=%x01%h", "--", self._prefix or ".")
+        done = self._git.run("-c", "core.quotePath=false", *words, patience=_PATIENCE)
+        found: dict[str, str] = {}
+        commit = ""
+        for row in done.text.split("\n") if not done.code and len(done.out) < _LARGEST else ():
+            if row.startswith("\x01"):
+                commit = row[1:]
+            elif row:
+                found.setdefault(row.removeprefix(self._prefix), commit)
+        return found
+
+    @cached_property
+    def _all(self) -> str:
+        return "".join(f"\n/{path}" for path in self._deleted) + "\n"
+
+    def find(self, path: str, *, is_suffix: bool) -> Gone | None:
+        """Return what *path* was, a file or a folder; of the end of a path with *is_suffix* the one that went last."""
+        path = path.strip("/")
+        wanted = f"/{path}" if is_suffix else f"\n/{path}"
+        whole: dict[str, str] = {}  # each path, and one that was deleted there
+        for end in ("\n", "/"):
+            at = self._all.find(wanted + end)
+            while at >= 0 and len(whole) < 50:
+                first = self._all.rfind("\n/", 0, at + 2) + 2
+                last = at + len(wanted)
+                line = self._all[first : self._all.index("\n", last)]
+                whole.setdefault(self._all[first:last], line)
+                at = self._all.find(wanted + end, last)
+        if not whole:
+            return None
+        order = list(self._deleted)
+        name = min(whole, key=lambda one: order.index(whole[one]))
+        return Gone(name, self._deleted[whole[name]])
+
+    def follow(self, gone: Gone, names: Collection[str], folders: Collection[str]) -> str:
+        """Return what *gone* is called now: a path of *names* or *folders*; "" if it was not moved."""
+        path, since = gone.path, gone.since
+        for _ in range(_MOVES):
+            renames = self._follow(since)
+            new = renames.get(path) or _find_folder(path, renames)
+            if not new:
+                return ""
+            if new in names or new in folders:
+                return new
+            if (later := self.find(new, is_suffix=False)) is None:
+                return ""
+            path, since = new, later.since
+        return ""
+
+    def _list_renames(self, commit: str) -> dict[str, str]:
+        assert self._git
+        words = (
+            "show",
+            "-M",
+            "-l2000",
+            "-m",
+            "--first-parent",
+            "-z",
+            "--name-status",
+            "--diff-filter=R",
+            "--format=",
+            commit,
+        )
+        done = self._git.run(*words, patience=_PATIENCE)
+        parts = [part.strip("\n") for part in done.paths] if done.code == 0 else []
+        cut = len(self._prefix)
+        return {old[cut:]: new[cut:] for old, new in zip(parts[1::3], parts[2::3], strict=False)}
+
+    def find_loss(self, word: str, *files: str) -> str:
+        """Return the last commit that changed how often *word* stands in *files*, which have none of it now; "" if there is none."""
+        if self._git is None or not files:
+            return ""
+        named = [self._prefix + file for file in files[:_FILES]]
+        done = self._git.run(
+            "--literal-pathspecs", "log", "-1", "--format=%h", f"-S{word}", "--", *named, patience=_PATIENCE
+        )
+        return done.text
+
+    def find_ignored(self, paths: Collection[str]) -> set[str]:
+        """Return those of *paths* that git is told to ignore."""
+        if self._git is None:
+            return set()
+        asked = "\0".join(self._prefix + path + end for path in paths for end in ("", "/", "/x")).encode(
+            "utf-8", "surrogateescape"
+        )
+        done = self._git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked, patience=_PATIENCE)
+        return {path.removeprefix(self._prefix).removesuffix("/x").rstrip("/") for path in done.paths}
+
+
+def _find_folder(path: str, renames: dict[str, str]) -> str:
+    """Return where most of what was in the folder *path* went, with the same names below it."""
+    inside = {old: new for old, new in renames.items() if old.startswith(f"{path}/")}
+    moved = [new.removesuffix(old[len(path) :]) for old, new in inside.items() if new.endswith(old[len(path) :])]
+    most = Counter(moved).most_common(1)
+    return most[0][0] if most and most[0][1] * 2 > len(inside) else ""

@@ -1,0 +1,194 @@
+"""What an instruction file says that can be looked up: paths, links, imports, trees of folders, commands and names. Pure, and in linear steps."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+Kind = Literal["path", "link", "import", "tree", "command", "name"]
+
+_LONGEST: Final = 2_000  # characters of a line that are read
+_CODE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
+_LINK: Final = re.compile(r"\]\(\s{0,4}<?([^()\s<>]{1,400})>?(?:\s{1,4}\"[^\"]{0,200}\")?\s{0,4}\)")
+_DEFINITION: Final = re.compile(r" {0,3}\[[^\]\[]{1,200}\]: {1,4}<?([^\s<>]{1,400})")
+_IMPORT: Final = re.compile(r"(?<![\w`@./])@((?:\.{1,2}/)?[\w.-]{1,80}(?:/[\w.-]{1,80}){0,12})")
+_IN_PROSE: Final = re.compile(
+    r"(?<![\w./@:~$\\*{<%#=-])(?:\.{1,2}/)?[\w.-]{1,80}(?:/[\w.@-]{1,80}){1,12}(?![\w/*{<$(-])"
+)
+_FENCE: Final = re.compile(r"\s*(?:>\s*|[-*]\s+)?(`{3,}|~{3,})\s*([\w+-]*)")
+_HEADING: Final = re.compile(r"(#{1,6})\s+(.+)")
+_BRANCH: Final = re.compile(r"([\s│|]*)(?:[├└]|[|`+](?=-))[─-]{1,3}\s*(\S.*)")
+_ENTRY: Final = re.compile(r"[\w.@\[\]()+-]+(?:/[\w.@\[\]()+-]+)*/?")
+_ROOT: Final = re.compile(r"\s*(\.|[\w.@-]+(?:/[\w.@-]+)*/?)\s*(?:#.*|\(.*)?")
+_SHELLS: Final = frozenset("bash sh shell zsh console shellsession terminal fish".split())
+_STARTERS: Final = re.compile(r"(?:\$ |> |% )?(?:(?:sudo|time|env) )?(?:[A-Z_][A-Z0-9_]*=\S* )*")
+_COMMAND: Final = re.compile(_STARTERS.pattern + r"(?:\./)?[a-z][\w./-]*(?: [^\s=:]|$)")
+_CUT: Final = re.compile(r"\s(?:&&|\|\||[;|&])\s|;\s|\s#\s")
+_NAME: Final = re.compile(r"[A-Za-z_]\w{2,80}(?:(?:\.|::|#)[A-Za-z_]\w{1,80}){0,4}(?:\(\))?")
+_HUMP: Final = re.compile(r"[a-z\d]_[a-z\d]|[a-z]{2}[A-Z]|[A-Z]{2}_[A-Z]")
+ENDINGS: Final = frozenset(
+    "py pyi ts tsx js jsx mjs cjs mts cts go rs rb java kt kts scala swift c h cc cpp hpp cs fs php ex exs erl hs ml lua"
+    " sh bash zsh ps1 bat sql graphql proto css scss less html vue svelte astro md mdx rst txt json jsonc json5 jsonl yaml"
+    " yml toml ini cfg conf lock xml csv tf nix prisma mdc adoc ipynb gradle properties env plist snap tmpl hbs".split()
+)
+_DOTTED: Final = re.compile(r"\.[a-z][\w-]{2,30}(?:rc|ignore|config|\.[a-z]{2,5}|attributes)$")
+_PATH: Final = re.compile(r"(?:\.{0,2}/)?[\w.@+\[\]()~*?-]+(?:/[\w.@+\[\]()~*?-]+)*/?")
+_ACCEPT: Final = re.compile(r"<!--\s*memsync: accept\b(?:\s+because)?\s*(.*?)\s*-->")
+_PLACE: Final = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?|#L\d+(?:-L?\d+)?|::[\w:.\[\]-]+)$")
+
+
+class Statement(NamedTuple):
+    """Something that a line says: `at` is where `said` begins in `row`, `folder` where it is meant to be, `group` the tree it stands in."""
+
+    file: str
+    line: int
+    at: int
+    said: str
+    kind: Kind
+    row: str
+    section: str = ""
+    folder: str = ""
+    group: int = 0
+
+
+def read(file: str, text: str) -> list[Statement]:
+    """Return what the *text* of *file* says, in its order, without the lines that are accepted for a reason."""
+    reader = _Reader(file)
+    for number, row in enumerate(text.split("\n"), 1):
+        reader.take(number, row.rstrip("\r")[:_LONGEST])
+    return [one for one in reader.found if one.line not in reader.accepted]
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[Statement] = []
+        self.accepted: set[int] = set()
+        self._fence = self._language = ""
+        self._headings: list[str] = []
+        self._tree: list[tuple[int, str]] = []
+        self._root = ""
+        self._group = 0
+        self._comment = False
+
+    def take(self, number: int, row: str) -> None:
+        """Read one more line."""
+        if (accepted := _ACCEPT.search(row)) and accepted[1]:
+            self.accepted.update((number, number + 1) if row.strip() == accepted[0] else (number,))
+        if fence := _FENCE.match(row):
+            self._take_fence(number, fence)
+        elif self._fence:
+            self._take_code(number, row)
+        elif self._comment or ("<!--" in row and "-->" not in row):
+            self._comment = "-->" not in row
+        else:
+            if heading := _HEADING.match(row):
+                del self._headings[len(heading[1]) - 1 :]
+                self._headings.append(heading[2])
+            self._take_prose(number, row)
+
+    def _take_fence(self, number: int, fence: re.Match[str]) -> None:
+        if not self._fence:
+            self._fence, self._language, self._tree = fence[1], fence[2].lower(), []
+            self._root, self._group = "", number
+        elif fence[1].startswith(self._fence) and not fence[2]:
+            self._fence = ""
+
+    def _add(self, number: int, at: int, said: str, kind: Kind, row: str, **more: str | int) -> None:
+        self.found.append(Statement(self.file, number, at, said, kind, row, " / ".join(self._headings), **more))  # type: ignore[arg-type]
+
+    def _take_prose(self, number: int, row: str) -> None:
+        plain = list(row)
+        for code in _CODE.finditer(row):
+            plain[code.start() : code.end()] = " " * len(code[0])
+            self._take_span(number, row, code[2].strip(), code.start(2) + len(code[2]) - len(code[2].lstrip()))
+        for link in (*_LINK.finditer("".join(plain)), *filter(None, [_DEFINITION.match(row)])):
+            first = max(row.rfind("[", 0, link.start() + 1), 0)
+            plain[first : link.end()] = " " * (link.end() - first)
+            self._add(number, link.start(1), link[1], "link", row)
+        rest = "".join(plain)
+        for named in _IMPORT.finditer(rest):
+            said = named[1].rstrip(".")
+            if said.endswith(".md") or ("/" in said and has_ending(said)):
+                self._add(number, named.start(1), said, "import", row)
+        if "/" in rest:
+            for match in _IN_PROSE.finditer(rest):
+                if has_ending(said := match[0].rstrip(".")) and "//" not in said:
+                    self._add(number, match.start(), said, "path", row)
+
+    def _take_span(self, number: int, row: str, text: str, at: int) -> None:
+        if " " in text or text.startswith("./"):
+            if is_command(text):
+                self._take_command(number, row, text, at)
+        elif looks_like_path(text):
+            self._add(number, at, text, "path", row)
+        elif _NAME.fullmatch(text) and (_HUMP.search(text) or text.endswith("()")):
+            self._add(number, at, text, "name", row)
+
+    def _take_code(self, number: int, row: str) -> None:
+        if branch := _BRANCH.match(row):
+            self._take_entry(number, row, branch)
+        elif self._language in _SHELLS or row.startswith("$ "):
+            text = row.strip()
+            if not text.startswith("#") and is_command(text):
+                self._take_command(number, row, text, row.find(text))
+        elif not self._tree and (root := _ROOT.fullmatch(row)):
+            self._root = root[1].strip("/")
+
+    def _take_entry(self, number: int, row: str, branch: re.Match[str]) -> None:
+        """Take an entry of a drawn tree: its folder is that of the last entries that stand further left."""
+        column, entry = len(branch[1]), _ENTRY.match(branch[2])
+        while self._tree and self._tree[-1][0] >= column:
+            self._tree.pop()
+        rest = branch[2][entry.end() :] if entry else ""
+        name = entry[0] if entry and (not rest or rest[0] in " \t#") else ""
+        folder = "/".join(part for _, part in self._tree)
+        is_known = all(part for _, part in self._tree)
+        if name and is_known:
+            at = row.find(name, branch.start(2))
+            self._add(number, at, name, "tree", row, folder=f"{self._root}\0{folder}", group=self._group)
+        self._tree.append((column, name.rstrip("/")))
+
+    def _take_command(self, number: int, row: str, text: str, at: int) -> None:
+        folder, end = "", 0
+        for cut in (*_CUT.finditer(text), None):
+            part = text[end : cut.start() if cut else len(text)]
+            lead = _STARTERS.match(part.lstrip())
+            skipped = len(part) - len(part.lstrip()) + (lead.end() if lead else 0)
+            words = part[skipped:].split()
+            if words[:1] == ["cd"] and len(words) == 2:
+                folder = f"{folder}/{words[1]}".strip("/") if words[1][0] not in "/~$-<" else "?"
+            elif words and folder != "?":
+                self._add(number, at + end + skipped, part[skipped:].rstrip(), "command", row, folder=folder)
+            end = cut.end() if cut else 0
+            if cut and "#" in cut[0]:
+                break
+
+
+def is_command(text: str) -> bool:
+    """Tell whether *text* may be a line for a shell: which programs we know of is asked later."""
+    return bool(_COMMAND.match(text))
+
+
+def has_ending(path: str) -> bool:
+    """Tell whether the last part of *path* has the ending of a text that people keep in a repository."""
+    name = path.rpartition("/")[2]
+    return "." in name.lstrip(".") and name.rpartition(".")[2].lower() in ENDINGS
+
+
+def looks_like_path(text: str) -> bool:
+    """Tell whether a span of code is a path: it has a slash, or an ending as files have it."""
+    bare = cut_place(text)
+    if not _PATH.fullmatch(bare) or "..." in bare or "//" in bare or bare.startswith("@"):
+        return False
+    return (
+        "/" in bare.strip("/")
+        or (bare.endswith("/") and len(bare) > 2)
+        or has_ending(bare)
+        or bool(_DOTTED.match(bare))
+    )
+
+
+def cut_place(text: str) -> str:
+    """Return the path in *text* without the line, or the test, that it names in the file."""
+    return _PLACE.sub("", text)

@@ -1,0 +1,96 @@
+"""All that `memsync check` asks, for whoever asks it: the command, the doctor, the hook of git, the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync.check.files import list_instructions
+from memsync.check.past import Past
+from memsync.check.statements import Statement, read
+from memsync.check.verify import Finding, Verifier
+from memsync.format import jsonl
+from memsync.records import shown_id
+from memsync.store import files
+from memsync.store.checkout import Checkout
+from memsync.store.places import find_git
+from memsync.store.tree import Tree
+
+MEMORIES: Final = ".gobby/memories.jsonl"
+
+
+class Fix(NamedTuple):
+    """A file with the sure new names in it: what it was, and what it becomes."""
+
+    file: str
+    was: bytes
+    new: bytes
+
+
+def check(root: Path, names: Sequence[str] = ()) -> list[Finding]:
+    """Return what is not so in the files *names* of the tree at *root*; without any in all instruction files and memories. Only reads."""
+    tree = Tree(root)
+    asked = list(names) or [*list_instructions(tree.files), MEMORIES]
+    return verify(tree, [one for name in asked for one in read_file(tree, name)])
+
+
+def verify(tree: Tree, statements: Sequence[Statement], past: Past | None = None) -> list[Finding]:
+    """Return which of *statements* are not so in *tree*, by the history of its checkout unless *past* is another."""
+    return Verifier(tree, past or _find_past(tree.root)).verify(statements) if statements else []
+
+
+def _find_past(root: Path) -> Past:
+    git = find_git(root)
+    if git is None:
+        return Past(None)
+    inside = root.resolve().relative_to(git.root.resolve()).as_posix()
+    return Past(Checkout(git.root), "" if inside == "." else f"{inside}/")
+
+
+def read_file(tree: Tree, name: str) -> list[Statement]:
+    """Return what the file *name* of *tree* says; of one with memories what those say that are not archived."""
+    if not name.endswith(".jsonl"):
+        return read(name, tree.text(name))
+    return list(_read_memories(name, tree.read(name)))
+
+
+def _read_memories(name: str, data: bytes) -> Iterator[Statement]:
+    last = {line.id: (number, line.memory) for number, line in enumerate(jsonl.read_lines(data), 1) if line.memory}
+    for number, memory in last.values():
+        if memory.archived_at is None:
+            for one in read(name, memory.content):
+                yield one._replace(line=number, section=f"memory {shown_id(memory.id)}")
+
+
+def find_mentions(tree: Tree, gone: Collection[str]) -> list[str]:
+    """Return the instruction files that have the name of one of the paths *gone*, or of the folder that it was in."""
+    words = {part.encode() for path in gone for part in path.split("/")[-2:]}
+    return [name for name in list_instructions(tree.files) if any(word in tree.read(name) for word in words)]
+
+
+def plan_fixes(root: Path, findings: Sequence[Finding]) -> list[Fix]:
+    """Return what the files become with each sure new name, and nothing else, changed. Memories are edited by their own command."""
+    fixes = []
+    for file in dict.fromkeys(one.file for one in findings if one.sure and one.now and not one.file.endswith(".jsonl")):
+        was = files.read(files.resolve_inside(root / file, root))[0]
+        rows = was.decode("utf-8", "surrogateescape").split("\n")
+        for one in sorted(
+            (one for one in findings if one.file == file and one.sure and one.now), key=lambda one: -one.at
+        ):
+            row = rows[one.line - 1]
+            at = one.at + (row[:1] == "\ufeff")
+            if row[at : at + len(one.said)] == one.said:
+                rows[one.line - 1] = row[:at] + one.now + row[at + len(one.said) :]
+        new = "\n".join(rows).encode("utf-8", "surrogateescape")
+        fixes += [Fix(file, was, new)] if new != was else []
+    return fixes
+
+
+def apply_fix(root: Path, fix: Fix) -> None:
+    """Write *fix*, unless the file is something else by now.
+
+    Raises:
+        MemsyncError: it is, or it cannot be written.
+    """
+    files.rewrite(files.resolve_inside(root / fix.file, root), fix.new, was=fix.was)

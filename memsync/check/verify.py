@@ -1,0 +1,420 @@
+"""What instruction files say against what the tree has: each finding with what is so, since when, and how sure that is."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+from memsync.check import commands
+from memsync.check.files import is_elsewhere, is_task
+from memsync.check.past import Past
+from memsync.check.statements import Statement, cut_place, has_ending
+from memsync.store.tree import Tree
+
+# Folders and files that a tool makes, or a person keeps to himself: that they are not in git says nothing.
+_MADE: Final = re.compile(
+    r"(?:^|/)(?:node_modules|generated|dist|build|out|output|target|coverage|\.git|\.?venv|__pycache__|te?mp|logs?|\.cache|\.next|\.turbo|site-packages"
+    r"|\.env(?:\.\w+)*|\.pytest_cache|\.mypy_cache|\.ruff_cache|settings\.local\.json|CLAUDE\.local\.md)(?:/|$)"
+    r"|^\.(?:claude|codex|cursor|gemini|agents|windsurf|opencode|vscode|idea)$"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"(?i)(?:^|[/._-])(?:path[/_-]to|foo|bar|baz|qux|your|my|xxx*|yyyy|nnnn*|n|example|sample|some|placeholder|dummy|name|file|folder|dir|module|feature|slug)(?:[/._-]|$)"
+    r"|\d{4}-\d\d|0000|1234|XX|YYYY|NNN|(?:^|/)My[A-Z]|Foo|Bar(?=[./]|$)|(?:^|/)x\.|\.\.\.|<|>|\$"
+)
+_GENERIC: Final = re.compile(
+    r"(?i)(?:index|main|mod|lib|utils?|types?|config|settings|constants?|setup|readme|license|changelog|contributing|package|tsconfig|pyproject"
+    r"|__init__|conftest|requirements|dockerfile|makefile|skill|claude|agents?|gemini|todo|plan|spec|design|tasks?|schema|test|server|client|app|api)\b"
+)
+_OVER: Final = re.compile(
+    r"(?i)\b(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to|renam\w+"
+    r"|replac\w+|supersed\w+|obsolete|there is no|there are no|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
+)
+_OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
+    r"(?i)\b(?:creat\w+|generat\w+|writes|written|write (?:to|a|the|it|in)\b|outputs?|saved?|will be|would|planned|future|if (?:it |they |one )?(?:\w+ )?(?:exist|present|available|there)"
+    r"|when present|optional\w*|placeholder|git-?ignored?|runtime|user's|users'|new file|temporary|local artifact\w*|not committed|artifact\w*|produc\w+|emit\w*|download\w*|gitignore)"
+)
+_LOOSE: Final = re.compile(  # an example, or a pattern
+    r"(?i)\b(?:should be named|e\.g\.|for instance|example\w*|such as|like|template\w*|your|propos\w+|suppose|imagine|hypothetical|adding|add an?|named?|naming|pattern|convention"
+    r"|another repo\w*|upstream|sibling repo\w*|specific|~/)"
+)
+_ASIDE: Final = re.compile(
+    r"(?i)example|template|planned|roadmap|future|proposed|migration|changelog|history|deprecated|anti-?pattern|naming|legacy"
+)
+_CODE: Final = re.compile(
+    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|c|h|cc|cpp|hpp|cs|php|exs?|lua|sh|sql|graphql|proto|vue|svelte)$"
+)
+_TWINS: Final = (
+    ("yml", "yaml"),
+    ("md", "mdx", "mdc"),
+    ("json", "jsonc", "json5"),
+    ("jsx", "tsx"),
+    ("js", "mjs", "cjs"),
+    ("htm", "html"),
+)
+_TWIN_OF: Final = {ending: frozenset(group) - {ending} for group in _TWINS for ending in group}
+_FOR_PEOPLE: Final = frozenset("md mdx mdc rst txt lock svg png jpg jpeg gif ico woff woff2 pdf zip gz map".split())
+_SHORT: Final = 4  # letters of a name that may be any word
+_NAMED: Final = 3  # files of a line in whose history a name is looked for
+_COMMON_FLAGS: Final = frozenset("help version verbose quiet debug json yes force color no-color output config".split())
+
+
+class Finding(NamedTuple):
+    """A line that is not so: what is said and what is, what it is called `now`, `since` which commit, and how many sessions fell for it."""
+
+    file: str
+    line: int
+    said: str
+    is_: str
+    now: str = ""
+    since: str = ""
+    sure: bool = False
+    sessions: int = 0
+    at: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `--json` spells it."""
+        return {
+            "file": self.file, "line": self.line, "said": self.said, "is": self.is_, "now": self.now or None,
+            "since": self.since or None, "sure": self.sure, "sessions": self.sessions,
+        }  # fmt: skip
+
+
+class Ground:
+    """The files and folders of a tree, to ask whether something is there, under its whole path or the end of it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.names = tree.names
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder that has a file of git's somewhere in it."""
+        found: set[str] = set()
+        for path in self.names:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for path in (*self.names, *self.folders):
+            found[path.rpartition("/")[2]].append(path)
+        return dict(found)
+
+    @cached_property
+    def inside(self) -> dict[str, list[str]]:
+        """What lies directly in each folder."""
+        found = defaultdict(list)
+        for path in (*self.names, *self.folders):
+            found[path.rpartition("/")[0]].append(path)
+        return dict(found)
+
+    def has(self, path: str) -> bool:
+        """Tell whether *path*, from the root, is a file or folder of git's, or stands in the work tree all the same."""
+        if path in self.names or path in self.folders or path in ("", "."):
+            return True
+        return "\0" not in path and len(path) < 1_000 and os.path.lexists(self.tree.root / path)
+
+    def ends(self, path: str) -> list[str]:
+        """Return the files and folders whose paths end with *path*."""
+        return [
+            one for one in self._by_name.get(path.rpartition("/")[2], ()) if one == path or one.endswith(f"/{path}")
+        ]
+
+    def find_words(self, words: Collection[str]) -> set[str]:
+        """Return those of *words* that stand somewhere in the code."""
+        left = {word: word.encode() for word in words}
+        for path in self.tree.files if left else ():
+            if path.rpartition(".")[2].lower() not in _FOR_PEOPLE and (data := self.tree.read(path)):
+                left = {word: spelled for word, spelled in left.items() if spelled not in data}
+                if not left:
+                    break
+        return set(words) - left.keys()
+
+
+class Verifier:
+    """Asks *tree*, and where something is missing *past*, about one statement after the other."""
+
+    def __init__(self, tree: Tree, past: Past) -> None:
+        self._tree = tree
+        self._past = past
+        self._ground = Ground(tree)
+        self._commands = commands.Commands(tree)
+
+    def verify(self, statements: Sequence[Statement]) -> list[Finding]:
+        """Return what is not so, in the order of *statements*; each once in a line."""
+        found: list[tuple[Finding, list[str]]] = []
+        for one in statements:
+            if one.kind == "command":
+                found += self._check_command(one)
+            elif one.kind in ("path", "link", "import"):
+                found += self._check_path(one, one.said, one.at, one.folder)
+        found += self._check_trees([one for one in statements if one.kind == "tree"])
+        found += [(one, []) for one in self._check_words(statements)]
+        ignored = self._find_ignored({path for _, paths in found for path in paths})
+        kept = {
+            (one.file, one.line, one.said): one for one, paths in reversed(found) if not ignored.intersection(paths)
+        }
+        order = {file: number for number, file in enumerate(dict.fromkeys(one.file for one in statements))}
+        return sorted(kept.values(), key=lambda one: (order[one.file], one.line, one.at))
+
+    def _find_ignored(self, paths: set[str]) -> set[str]:
+        """Return those of *paths* that git ignores, but for what a pattern ignores with a folder that has files of git's all the same."""
+        above = {path: posixpath.dirname(path) for path in paths}
+        found = self._past.find_ignored(sorted({*paths, *above.values()} - {""})) if paths else set()
+        return {path for path in paths & found if above[path] not in found or above[path] not in self._ground.folders}
+
+    # paths
+
+    def _list_places(self, one: Statement, path: str, folder: str) -> list[str]:
+        """Return where *path* may be meant to be, from the root: beside the file, in a folder above it, or where a command is run."""
+        above = posixpath.dirname(one.file)
+        bases = [posixpath.join(above, folder), *([folder] if folder else [])]
+        while one.kind != "link" and above:
+            above = posixpath.dirname(above)
+            bases.append(above)
+        if one.kind == "link" or path.startswith("/"):
+            bases.append("")
+        places = (posixpath.normpath(posixpath.join(base, path.lstrip("/"))) for base in bases)
+        return list(dict.fromkeys(place for place in places if not place.startswith("..")))
+
+    def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Iterator[tuple[Finding, list[str]]]:
+        path = said
+        if one.kind == "link":
+            if ":" in said.partition("/")[0] or said.startswith(("#", "<", "mailto")):
+                return
+            path = unquote(said.partition("#")[0].partition("?")[0])
+        path = cut_place(path)
+        fixed = "/".join(_take_fixed(path.split("/"))) if set("*?") & set(path) else path
+        places = self._list_places(one, fixed, folder)
+        if not fixed or not places or any(map(self._ground.has, places)) or path.startswith(("~", "$")):
+            return
+        bare = fixed.strip("/").removeprefix("./")
+        while bare.startswith("../"):
+            bare = bare[3:]
+        if one.kind != "link" and (self._ground.ends(bare) or path.startswith("/")):
+            return
+        if _MADE.search(bare) or _PLACEHOLDER.search(path):
+            return
+        yield from self._explain(one, said, at, bare, places)
+
+    def _explain(
+        self, one: Statement, said: str, at: int, bare: str, places: list[str]
+    ) -> Iterator[tuple[Finding, list[str]]]:
+        """Yield the finding that *bare* is not there, by what its history or what is like it says; none where nothing speaks for one."""
+        aside = bool(_OVER.search(one.row) or _ASIDE.search(one.section))
+        if aside:
+            return
+        is_open, is_loose = bool(_OPEN.search(one.row)), bool(_LOOSE.search(one.row))
+        gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
+        if gone is None and ("/" in bare or not _GENERIC.match(bare)) and (has_ending(bare) or "/" in bare):
+            gone = self._past.find(bare, is_suffix=True)
+        make = Finding(one.file, one.line, said, "", at=at)
+        if gone:
+            now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
+            now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
+            what = f"moved to {now}" if now else "gone"
+            if gone.path not in places and "/" not in bare and is_task(one.file):
+                return  # a skill names what it writes
+            sure = gone.path in places or not (is_loose or ("/" not in bare and not _CODE.search(bare)))
+            new = self._spell(one, said, bare, gone.path, now)
+            yield make._replace(is_=what, now=new, since=gone.since, sure=sure and not is_open), [gone.path]
+            return
+        twin, same = self._find_twin(places, bare) or self._find_longer(bare), self._find_same(bare)
+        is_near = any(posixpath.dirname(place) in self._ground.folders for place in places)
+        if twin:
+            what = f"{'no such file' if has_ending(bare) else 'no such folder'}, but {twin}"
+            yield make._replace(is_=what, now=self._spell(one, said, bare, places[-1], twin), sure=not is_open), places
+        elif one.kind in ("link", "import") or (
+            not is_open
+            and not is_loose
+            and "[" not in bare
+            and "/" in bare
+            and (has_ending(bare) or (said.endswith("/") and bare[0] != "."))
+            and (same or is_near)
+        ):
+            what = f"no such file, but {same}" if same else "no such folder" if said.endswith("/") else "no such file"
+            sure = one.kind in ("link", "import") and not is_open and not is_loose
+            yield make._replace(is_=what, now=self._spell(one, said, bare, bare, same), sure=sure), places
+
+    def _find_same(self, path: str) -> str:
+        """Return the only file elsewhere that is called as *path*; "" if there are none, or many, or every folder has such a one."""
+        found = self._ground.ends(path.rpartition("/")[2])
+        is_file = has_ending(path)
+        found = [one for one in found if (one in self._ground.names) == is_file]
+        return found[0] if len(found) == 1 and is_file and not _GENERIC.match(path.rpartition("/")[2]) else ""
+
+    def _find_twin(self, places: Iterable[str], bare: str) -> str:
+        """Return the file that differs from what is said in the spelling of its ending, or in capitals."""
+        for place in places:
+            folder, _, name = place.rpartition("/")
+            stem, _, ending = name.rpartition(".")
+            twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())} | {
+                name.lower(),
+                name.replace("-", "_").lower(),
+                name.replace("_", "-").lower(),
+            }
+            alike = [one for one in self._ground.inside.get(folder, ()) if one.rpartition("/")[2].lower() in twins]
+            if len(alike) == 1 and ("/" in bare or name.startswith(".") or not _GENERIC.match(name)):
+                return alike[0]
+        return ""
+
+    def _find_longer(self, bare: str) -> str:
+        """Return the only path that begins and ends as *bare*, with folders that it leaves out."""
+        parts = bare.split("/")
+        of_kind = self._ground.names if has_ending(bare) else self._ground.folders
+        if len(parts) < 2 or parts[0] not in self._ground.folders:
+            return ""
+        ends = [one for one in self._ground.ends(parts[-1]) if one in of_kind and one.startswith(f"{parts[0]}/")]
+        longer = [one for one in ends if _is_within(parts, one.split("/"))]
+        return longer[0] if len(longer) == 1 else ""
+
+    def _spell(self, one: Statement, said: str, bare: str, old: str, now: str) -> str:
+        """Return *now* as the line would spell it, where *old*, from the root, was spelled *bare* in *said*."""
+        if not now:
+            return ""
+        if one.kind == "link" and not said.startswith("/"):
+            now = posixpath.relpath(now, posixpath.dirname(one.file) or ".")
+        elif old.endswith(bare) and old != bare and now.startswith(old.removesuffix(bare)):
+            now = now.removeprefix(old.removesuffix(bare))
+        if one.kind == "tree":
+            return ""  # its place in the drawing says where it is
+        at = max(said.find(bare), 0)
+        lead, rest = said[:at], said[at + len(bare) :]
+        return (lead if lead in ("./", "/") and not now.startswith(".") else "") + now + rest
+
+    # trees that are drawn
+
+    def _check_trees(self, entries: Sequence[Statement]) -> Iterator[tuple[Finding, list[str]]]:
+        groups: dict[tuple[str, int], list[Statement]] = defaultdict(list)
+        for one in entries:
+            groups[one.file, one.group].append(one)
+        for (file, _), group in groups.items():
+            root = group[0].folder.partition("\0")[0]
+            above = posixpath.dirname(file)
+            bases = dict.fromkeys(
+                (
+                    posixpath.join(above, root).rstrip("/"),
+                    root,
+                    above,
+                    "",
+                    *(self._ground.ends(root) if root not in ("", ".") else ()),
+                )
+            )
+            counted = [(sum(self._ground.has(_place(base, one)) for one in group), base) for base in bases]
+            most, base = max(counted, key=lambda pair: pair[0])
+            missing = [one for one in group if not self._ground.has(_place(base, one))]
+            if most < 3 or most < 2 * len(missing):
+                continue
+            for one in missing:
+                place = _place(base, one)
+                folder = posixpath.dirname(place)
+                if (folder and folder not in self._ground.folders) or _MADE.search(place) or _PLACEHOLDER.search(place):
+                    continue  # what is in a folder that is not there is said once
+                found = list(self._explain(one, one.said, one.at, place, [place]))
+                yield from found
+                if (
+                    not found
+                    and not _OPEN.search(one.row)
+                    and not _OVER.search(one.row)
+                    and not self._ground.ends(one.said.strip("/"))
+                ):
+                    yield (
+                        Finding(one.file, one.line, one.said, f"{folder or 'the root'} has no such entry", at=one.at),
+                        [place],
+                    )
+
+    # commands, and names in the code
+
+    def _check_command(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
+        words = one.said.split()
+        lack = self._commands.find_lack(words) if words else None
+        if lack and not _OVER.search(one.row) and not _ASIDE.search(one.section):
+            since = self._past.find_loss(lack.name, *lack.files)
+            yield (
+                Finding(
+                    one.file, one.line, one.said, lack.what, since=since, sure=not _OPEN.search(one.row), at=one.at
+                ),
+                [],
+            )
+        for path in commands.find_paths(words) if words else ():
+            if not set("<>{}$*\"'") & set(path):
+                yield from self._check_path(one, path, one.at + one.said.find(path), one.folder)
+
+    def _list_words(self, statements: Sequence[Statement]) -> dict[str, list[tuple[Statement, str]]]:
+        """Return the names in the code, and the options of our own programs, with where and how each is said."""
+        asked: dict[str, list[tuple[Statement, str]]] = defaultdict(list)
+        for one in statements:
+            if one.kind not in ("name", "command") or _OVER.search(one.row) or _ASIDE.search(one.section):
+                continue
+            words = one.said.split()
+            if one.kind == "name":
+                asked[re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]].append((one, one.said))
+            elif words and words[0] in self._commands.programs:
+                flags = set(commands.find_flags(words)) - _COMMON_FLAGS
+                for flag in flags:
+                    asked[flag].append((one, f"--{flag}"))
+        return {word: ones for word, ones in asked.items() if len(word) > _SHORT}
+
+    def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
+        """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
+        asked = self._list_words(statements)
+        spelled = {word: _spell_word(word) for word in asked}
+        here = self._ground.find_words({form for forms in spelled.values() for form in forms})
+        beside: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for one in statements:
+            if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
+                beside[one.file, one.line] += self._find_files(one)
+        lacking = [
+            (word, pair) for word, forms in spelled.items() if not here.intersection(forms) for pair in asked[word]
+        ]
+        for word, (one, said) in lacking:
+            at = one.at + max(one.said.find(said), 0)
+            files = beside[one.file, one.line][:_NAMED] if one.kind == "name" else []
+            since = next(((file, lost) for file in files if (lost := self._past.find_loss(word, file))), None)
+            if since:
+                what, sure = f"{since[0]} no longer has it", not _OPEN.search(one.row)
+                yield Finding(one.file, one.line, said, what, since=since[1], sure=sure, at=at)
+            elif one.kind == "command":
+                yield Finding(one.file, one.line, said, "no file of code has this option", at=at)
+
+    def _find_files(self, one: Statement) -> list[str]:
+        path = cut_place(one.said.partition("#")[0])
+        found = [place for place in self._list_places(one, path, one.folder) if place in self._ground.names]
+        return found or [
+            end for end in self._ground.ends(path.strip("/").removeprefix("./")) if end in self._ground.names
+        ]
+
+
+def _is_within(parts: Sequence[str], whole: Sequence[str]) -> bool:
+    """Tell whether *whole* has *parts* in their order."""
+    left = iter(whole)
+    return all(part in left for part in parts)
+
+
+def _spell_word(word: str) -> frozenset[str]:
+    """Return how *word*, a name or an option, may be spelled in code."""
+    snake = word.replace("-", "_")
+    camel = re.sub(r"_([a-z])", lambda match: match[1].upper(), snake)
+    return frozenset((word, snake, camel, camel[:1].upper() + camel[1:]) if "-" in word else (word,))
+
+
+def _place(base: str, one: Statement) -> str:
+    return posixpath.normpath(posixpath.join(base, one.folder.partition("\0")[2], one.said.strip("/")))
+
+
+def _take_fixed(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the first *parts* of a pattern that are plain names."""
+    for part in parts:
+        if set("*?") & set(part):
+            return
+        yield part

@@ -1,0 +1,100 @@
+"""`memsync check`: what instruction files say that is not so, and the patch for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from memsync.check.report import as_annotation, as_sarif, describe
+from memsync.check.sessions import count_sessions
+from memsync.check.survey import Fix, apply_fix, check, plan_fixes
+from memsync.check.verify import Finding
+from memsync.cli import render
+from memsync.cli.app import Answer, cli, command
+from memsync.cli.words import is_dialogue
+from memsync.errors import NoStore, Remedy, UsageError
+from memsync.format.textdiff import diff_lines
+from memsync.learn.transcripts import list_here
+from memsync.memories.project import Project
+from memsync.system.texts import printable
+
+
+@command(cli, "check", is_quiet=True)
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--fix", is_flag=True, help="Write the new names that are sure: shows a patch and asks.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+@click.option("--sarif", is_flag=True, help="Print SARIF, which code scanning takes.")
+@click.option("--github", is_flag=True, help="Print annotations of GitHub's actions.")
+def check_(project: Project, /, paths: tuple[Path, ...], fix: bool, yes: bool, sarif: bool, github: bool) -> Answer:
+    """Look whether what instruction files say is so.
+
+    Looks up the paths, links, imports, commands, options and names in
+    CLAUDE.md, AGENTS.md, GEMINI.md, rules, skills, agents and memories, or in
+    each FILE: in the work tree, and in git's history since when it is not so.
+    Runs nothing of the repository. A line is accepted by a comment with a
+    reason, on it or above it: <!-- memsync: accept because REASON -->. Exit 1
+    if something is surely wrong; what starts with "perhaps" may be right.
+
+    \b
+    Examples:
+      memsync check
+      memsync check AGENTS.md --json
+      memsync check --fix
+    """
+    root = project.layout.root
+    if root is None:
+        raise NoStore(f"{project.layout.start} has no work tree to look at; go to a checkout")
+    if yes and not fix:
+        raise UsageError("--yes is about --fix; ", Remedy("check", "--fix", "--yes"), " writes without a question")
+    found = check(root, [_name(path, root) for path in paths])
+    fixed = _fix(root, plan_fixes(root, found), yes=yes) if fix else []
+    if fixed:
+        project.journal.note_change(f"wrote new names into {', '.join(fixed)}", "git checkout")
+        found = check(root, [_name(path, root) for path in paths])
+    found = count_sessions(found, list_here(project)) if found and not sarif and not github else found
+    code = 1 if any(one.sure for one in found) else 0
+    if sarif:
+        return Answer(as_sarif(found), render.to_json(as_sarif(found)), code)
+    text = "\n".join(map(as_annotation, found)) if github else _format(found, fixed)
+    return Answer({"findings": [one.as_dict() for one in found]}, text, code)
+
+
+def _name(path: Path, root: Path) -> str:
+    """Return what *path* is called from *root*.
+
+    Raises:
+        UsageError: it is elsewhere, or no file.
+    """
+    name = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).replace(os.sep, "/")
+    if name.startswith("../") or not path.is_file():
+        raise UsageError(f"{path} is not a file below {root}; name an instruction file of this project")
+    return name
+
+
+def _fix(root: Path, fixes: Sequence[Fix], *, yes: bool) -> list[str]:
+    """Show *fixes* as a patch, and write them if the user says so; return the files that were written."""
+    for one in fixes:
+        old, new = (data.decode("utf-8", "replace").splitlines() for data in (one.was, one.new))
+        rows = [f"--- a/{one.file}", f"+++ b/{one.file}", *diff_lines(old, new, context=1)]
+        click.echo("\n".join(map(printable, rows)), err=True)
+    if fixes and not yes:
+        if not is_dialogue():
+            raise UsageError("nobody is here to ask; ", Remedy("check", "--fix", "--yes"), " writes without a question")
+        click.confirm("Write this?", abort=True, err=True)
+    for one in fixes:
+        apply_fix(root, one)
+    return [one.file for one in fixes]
+
+
+def _format(found: Sequence[Finding], fixed: Sequence[str]) -> str:
+    lines = [f"fixed {name}" for name in fixed]
+    for one in found:
+        mark = "" if one.sure else click.style("perhaps ", fg="cyan")
+        lines.append(f"{render.one_line(one.file)}:{one.line}: {mark}{describe(one)}")
+    sure = sum(one.sure for one in found)
+    if any(one.sure and one.now for one in found):
+        lines.append(f"{render.count(sure, 'line')} surely wrong; `memsync check --fix` writes the new names")
+    return "\n".join(lines) or "all is so"

@@ -1,0 +1,273 @@
+"""`memsync check`: what instruction files say that is not so."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from helpers import memsync
+
+
+@pytest.fixture
+def tree(repo):
+    """Return a function that writes files, and commits them all."""
+
+    def write(files, *, message="more"):
+        for name, text in files.items():
+            path = repo.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        repo.git("add", "--all")
+        repo.git("commit", "-q", "--allow-empty", "-m", message)
+        return repo.git("rev-parse", "--short", "HEAD").strip()
+
+    return write
+
+
+@pytest.fixture
+def check(repo):
+    """Return a function that checks, and gives what each line said, what it is called now, since when and how sure."""
+
+    def run(*words):
+        done = memsync("check", *words, "--json", cwd=repo.root)
+        assert done.code in (0, 1), done.err
+        return [
+            (f"{one['file']}:{one['line']}", one["said"], one["now"], one["since"], one["sure"])
+            for one in done.json["findings"]
+        ]
+
+    return run
+
+
+def test_a_wrong_ending_and_a_moved_file_are_found_with_the_commit_and_the_new_name(repo, tree, check):
+    tree(
+        {
+            ".golangci.yaml": "run:\n",
+            "cmd/shop/commands/help.go": "package commands\n\nfunc Help() {}\n",
+            "cmd/shop/main.go": "package main\n",
+        }
+    )
+    repo.git("mv", "cmd/shop/commands/help.go", "cmd/shop/help.go")
+    since = tree({}, message="move")
+    tree(
+        {
+            "CLAUDE.md": "# Shop\n\n- `shop/commands`: the commands\n- see `cmd/shop/commands/help.go`\n- Reference `.golangci.yml`\n"
+        }
+    )
+    assert check() == [
+        ("CLAUDE.md:3", "shop/commands", "shop", since, True),
+        ("CLAUDE.md:4", "cmd/shop/commands/help.go", "cmd/shop/help.go", since, True),
+        ("CLAUDE.md:5", ".golangci.yml", ".golangci.yaml", None, True),
+    ]
+
+
+def test_the_answer_has_the_documented_keys_and_sure_findings_exit_with_1(repo, tree):
+    tree({"docs/guide.md": "# Guide\n", "AGENTS.md": "Read [the guide](docs/gide.md)\n"})
+    done = memsync("check", "--json", cwd=repo.root)
+    assert done.code == 1
+    assert done.json == {
+        "findings": [
+            {
+                "file": "AGENTS.md",
+                "line": 1,
+                "said": "docs/gide.md",
+                "is": "no such file",
+                "now": None,
+                "since": None,
+                "sure": True,
+                "sessions": 0,
+            }
+        ]
+    }
+    tree({"AGENTS.md": "Read [the guide](docs/guide.md)\n"})
+    done = memsync("check", cwd=repo.root)
+    assert (done.code, done.out) == (0, "all is so\n")
+
+
+def test_a_file_that_was_moved_twice_is_followed(repo, tree, check):
+    tree({"src/pay.py": "def pay():\n    return 'a long enough text to be known again'\n"})
+    repo.git("mv", "src/pay.py", "src/payment.py")
+    since = tree({})
+    (repo.root / "lib").mkdir()
+    repo.git("mv", "src/payment.py", "lib/payment.py")
+    tree({"src/other.py": "pass\n", "AGENTS.md": "Money is in `src/pay.py:2`.\n"})
+    assert check() == [("AGENTS.md:1", "src/pay.py:2", "lib/payment.py:2", since, True)]
+
+
+HONEST = """# Shop
+- branches such as `feature/pay` and `origin/main`, `acme/shop` is another repository
+- `path/to/file.py`, `src/your_module.py`, `src/NNN.py`, `https://example.org/a/b.md`
+- logs are in `logs/app.log`, builds in `dist/app.js`, `.env.local` is yours
+- `src/old.py` was removed, use `src/new.py`
+- the tool creates `src/report.json`
+- `application/json`, `and/or`, `@scope/name`, `~/.config/shop/config.toml`, `$HOME/x.py`
+- `secret/keys.pem` is ignored
+- beside it: `new.py`, and `src/*.py`, `tests/**/*_test.py`
+- see [above](#shop), <https://example.org>, [mail](mailto:a@example.org)
+
+```
+src/gone.py: 3 errors
+```
+
+```bash
+make build        # there is one
+npm run lint
+python src/new.py --fast
+git push origin main
+```
+"""
+
+
+def test_branches_placeholders_products_other_repositories_and_output_are_not_findings(tree, check):
+    tree({"src/old.py": "a = 1\n", "src/gone.py": "b = 2\n", "Makefile": "build:\n\ttrue\n", ".gitignore": "secret/\n"})
+    tree({"package.json": '{"scripts": {"lint": "x"}}', "src/new.py": "c = 3\n", "tests/a/b_test.py": "d = 4\n"})
+    tree({"AGENTS.md": HONEST})
+    assert check() == []
+
+
+def test_commands_that_no_file_defines_are_found(repo, tree, check):
+    tree({
+        "Makefile": "test:\n\ttrue\nlint: test\n\ttrue\n", "package.json": '{"scripts": {"build": "x", "dev:web": "y"}}',
+        "justfile": "serve port:\n  true\n", "mise.toml": '[tasks.fmt]\nrun = "x"\n', "compose.yaml": "services:\n  db:\n    image: x\n",
+        "scripts/seed.py": "pass\n",
+    })  # fmt: skip
+    since = tree({"Makefile": "test:\n\ttrue\n"})
+    rows = [
+        "make test", "make lint", "npm run build", "npm run biuld", "pnpm dev:api", "just serve 80", "just srve", "mise run fmt", "mise run format",
+        "docker compose up -d db", "docker compose logs redis", "python scripts/seed.py", "cd scripts && python seed.py", "FOO=1 make test && make lint",
+    ]  # fmt: skip
+    tree({"AGENTS.md": "```sh\n" + "\n".join(rows) + "\n```\nRun `make lint`, or `make -C sub all`.\n"})
+    found = [(place, said, since) for place, said, _, since, sure in check() if sure]
+    assert found == [
+        ("AGENTS.md:3", "make lint", since), ("AGENTS.md:5", "npm run biuld", None), ("AGENTS.md:6", "pnpm dev:api", None),
+        ("AGENTS.md:8", "just srve", None), ("AGENTS.md:10", "mise run format", None), ("AGENTS.md:12", "docker compose logs redis", None),
+        ("AGENTS.md:15", "make lint", since), ("AGENTS.md:17", "make lint", since),
+    ]  # fmt: skip
+
+
+def test_a_name_that_the_named_file_lost_is_found_and_an_option_of_our_own_program_is_perhaps_wrong(tree, check):
+    tree({"src/pay.py": "def charge_card():\n    pass\n", "pyproject.toml": '[project.scripts]\nshop = "shop:main"\n'})
+    since = tree({"src/pay.py": "def charge():\n    flag('--dry-run')\n"})
+    tree(
+        {
+            "AGENTS.md": "- `charge_card()` is in `src/pay.py`, `stripeClient` is a library's\n- `shop sync --dry-run` and `shop sync --fast-mode`\n"
+        }
+    )
+    assert check() == [
+        ("AGENTS.md:1", "charge_card()", None, since, True),
+        ("AGENTS.md:2", "--fast-mode", None, None, False),
+    ]
+
+
+def test_a_drawn_tree_is_looked_up_where_most_of_it_is(tree, check):
+    tree({f"src/{name}.py": "x = 1\n" for name in ("cart", "price", "stock", "vat")})
+    drawn = "shop/\n├── src/\n│   ├── cart.py\n│   ├── price.py   # prices\n│   ├── stock.py\n│   └── taxes.py\n"
+    tree({"AGENTS.md": f"```\n{drawn}```\n```\napp/\n├── views/\n│   └── home.py\n└── models.py\n```\n"})
+    assert check() == [("AGENTS.md:7", "taxes.py", None, None, False)]
+
+
+def test_a_line_is_accepted_by_a_comment_with_a_reason(tree, check):
+    tree({"docs/a.md": "a\n"})
+    tree({
+        "AGENTS.md": "[x](docs/x.md) <!-- memsync: accept because the site makes it -->\n[y](docs/y.md) <!-- memsync: accept -->\n"
+        "<!-- memsync: accept because so -->\n[z](docs/z.md)\n[w](docs/w.md)\n"
+    })  # fmt: skip
+    assert [place for place, *_ in check()] == ["AGENTS.md:2", "AGENTS.md:5"]
+
+
+def test_memories_are_checked_too(repo, tree, check, line):
+    tree({"lib/tax.py": "rate = 19\n"})
+    repo.write_memories(
+        line("mm-aaaaaa", "Rates are in `lib/tax.py`")
+        + line("mm-bbbbbb", "See [rates](lib/taxes.md)")
+        + line("mm-cccccc", "[x](a/b.md)", archived_at="2026-01-01T00:00:00Z")
+    )
+    assert check() == [(".gobby/memories.jsonl:2", "lib/taxes.md", None, None, True)]
+
+
+def test_fix_shows_a_patch_and_changes_nothing_but_the_names(repo, tree):
+    tree({".golangci.yaml": "x\n", "src/shop/cart.py": "x\n"})
+    text = "\ufeff`.golangci.yml` rules\r\n\r\nand `./src/cart.py`,\ttwice: `.golangci.yml`\r\nno end".encode()
+    (repo.root / "CLAUDE.md").write_bytes(text)
+    refused = memsync("check", "--fix", cwd=repo.root)
+    assert refused.code == 2
+    assert "+" in refused.err
+    assert (repo.root / "CLAUDE.md").read_bytes() == text
+    done = memsync("check", "--fix", "--yes", cwd=repo.root)
+    assert done.code == 0, done.err
+    wanted = text.replace(b".golangci.yml", b".golangci.yaml").replace(b"src/cart.py", b"src/shop/cart.py")
+    assert (repo.root / "CLAUDE.md").read_bytes() == wanted
+
+
+def test_sarif_and_annotations_name_file_and_line(repo, tree):
+    tree({"AGENTS.md": "one\n[two](docs/100%.md)\n"})
+    sarif = json.loads(memsync("check", "--sarif", cwd=repo.root).out)
+    place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("AGENTS.md", 2)
+    assert (
+        memsync("check", "--github", cwd=repo.root).out
+        == "::warning file=AGENTS.md,line=2::`docs/100%25.md`: no such file\n"
+    )
+
+
+def test_sessions_that_fell_for_a_line_are_counted(repo, tree, home):
+    tree({".golangci.yaml": "x\n", "CLAUDE.md": "See `.golangci.yml`\n"})
+    for name, said, path, failed in (
+        ("a" * 8, "File does not exist.", "/.golangci.yml", True),
+        ("b" * 8, "ok", "/.golangci.yml", False),
+        ("c" * 8, "File does not exist.", "/x.yml", True),
+    ):
+        use = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": f"{repo.root}{path}"}}
+        result = {"type": "tool_result", "tool_use_id": "t", "is_error": failed, "content": said}
+        rows = [
+            {
+                "type": role,
+                "uuid": f"{name}{role}",
+                "sessionId": name,
+                "cwd": str(repo.root),
+                "timestamp": "2026-03-01T10:00:00Z",
+                "message": {"role": role, "content": [part]},
+            }
+            for role, part in (("assistant", use), ("user", result))
+        ]
+        file = home / ".claude" / "projects" / "-shop" / f"{name}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert memsync("check", "--json", cwd=repo.root).json["findings"][0]["sessions"] == 1
+
+
+def test_hostile_files_take_no_time_run_nothing_and_lead_nowhere(repo, tree, tmp_path):
+    (tmp_path / "outside.md").write_text("[x](no/such.md)\n")
+    (repo.root / "CLAUDE.md").symlink_to(tmp_path / "outside.md")
+    marker = repo.root / "ran"
+    script = repo.root / "shop.sh"
+    script.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    script.chmod(0o755)
+    long = [
+        "`" * 20_000,
+        "[" * 20_000,
+        "![](" * 8_000,
+        "`a/" + "*" * 1_500 + "b.md`",
+        "a/" * 10_000 + ".md",
+        "├" * 5_000,
+        "<!--" * 5_000,
+    ]
+    tree({
+        "AGENTS.md": "\n".join([*long, "`../../../etc/passwd.md` [p](../../../../etc/no.md) `./shop.sh --help`", "```sh", "./shop.sh --help", "$(touch ran)", "```"]),
+        "Makefile": "a" * 200_000 + "\n" + "%: $(shell touch ran)\n", "package.json": "[" * 100_000,
+    })  # fmt: skip
+    began = time.process_time()
+    done = memsync("check", "--json", cwd=repo.root)
+    assert done.code in (0, 1), done.err
+    assert [one["said"] for one in done.json["findings"]] == []
+    assert not marker.exists()
+    assert time.process_time() - began < 5
+
+
+def test_only_files_of_the_project_are_checked_and_others_are_refused(repo, tree, tmp_path):
+    tree({"README.md": "[x](docs/manual.md)\n"})
+    assert memsync("check", "--json", cwd=repo.root).json["findings"] == []
+    assert memsync("check", "README.md", cwd=repo.root).code == 1
+    (tmp_path / "other.md").write_text("x\n")
+    assert memsync("check", str(tmp_path / "other.md"), cwd=repo.root).code == 2
