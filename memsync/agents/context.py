@@ -76,9 +76,14 @@ def fits(text: str, budget: int) -> bool:
     return len(text) <= budget and len(text.encode()) <= CAP
 
 
+def wrap(lines: Sequence[str]) -> str:
+    """Return *lines* as one block."""
+    return "\n".join((_OPEN, *lines, _CLOSE))
+
+
 def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
     if not grouped:
-        return "\n".join((_OPEN, *(text for _, text in chosen), _CLOSE))
+        return wrap([text for _, text in chosen])
     by_type: dict[str, list[str]] = {}
     for entry, text in chosen:
         by_type.setdefault(shown_type(entry.memory.memory_type), []).append(text)

@@ -33,6 +33,7 @@ TRIAGED: Final[Mapping[str, str]] = {
 # What each verdict means, for people.
 MEANINGS: Final[Mapping[str, str]] = {
     "given": "would be given",
+    "headline": "it is not sure enough to be given, and would be named in a dozen words",
     "ledger": "this session has it already",
     "session": "it was made in this session, whose context still has it",
     "archived": "it is archived",
@@ -217,6 +218,8 @@ def _rule(entry: Entry, found: Injection, replaced: set[str], ledger: Mapping[st
         return "triage"
     if entry.id in replaced:
         return "superseded"
+    if entry.id in {other.id for other in found.headlines}:
+        return "headline"
     told = {*ledger.values(), *map(key_of, found.entries)}
     if entry.id in {other.id for other in found.folded} or key_of(entry) in told:
         return "alike"

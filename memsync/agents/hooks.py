@@ -150,10 +150,12 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
         for rule, some in (("budget", found.left_out), ("alike", found.folded))
         for entry in some
     }
+    named = [entry.id for found in turn.injections for entry in found.headlines]
     cleared = [result["previous_count"] for _, result in outcomes if "previous_count" in result]
     return {
         **describe(client, event, session.id, turn.values["source"], at=format_time(session.project.clock())),
         "given": [entry.id for found in turn.injections for entry in found.entries],
+        **({"headlines": named} if named else {}),
         **({"sure": sure} if sure else {}),
         **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),
         **({"left": left} if left else {}),

@@ -18,6 +18,7 @@ class Injection(NamedTuple):
     `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
     `folded` are the memories that only say again what one of the `entries` does; `known` are the ids
     of those that fit and were given before. `degraded` says what was missing for a good search.
+    Where there are no `entries`, the text may be `headlines`: matches below the floor in a dozen words each.
     """
 
     text: str = ""
@@ -30,11 +31,14 @@ class Injection(NamedTuple):
     folded: tuple[Entry, ...] = ()
     known: tuple[str, ...] = ()
     degraded: str = ""
+    headlines: tuple[Entry, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result of seed 000's action."""
+        """Return the result of seed 000's action; headlines are text, but nothing that was given."""
         if not self.entries:
-            return {"injected": False, "count": 0, "filtered": self.filtered}
+            nothing = {"injected": False, "count": 0, "filtered": self.filtered}
+            named = {"inject_context": self.text, "headlines": [entry.id for entry in self.headlines]}
+            return nothing | (named if self.headlines else {})
         return {
             "inject_context": self.text,
             "injected": True,

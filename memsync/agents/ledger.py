@@ -19,6 +19,7 @@ from memsync.store.state import State
 COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _GIVING: Final = "giving"
+_SHOWN: Final = "shown"  # what was only named in a headline, in the form of the ledger
 _KEPT: Final = "kept"
 _STARTED: Final = "started"
 _TOLD: Final = "told"
@@ -87,6 +88,19 @@ class Ledger:
         """Note that the context has what that of *parent* has."""
         known = ledger_of(parent.variables())
         self._change(lambda variables: {**variables, LEDGER: {**known, **ledger_of(variables)}})
+
+    def shown(self) -> dict[str, str]:
+        """Return what the session was only named in a headline, as the ledger has what it was given."""
+        return _dict_of(self.variables().get(_SHOWN))
+
+    def note_given(self, given: Mapping[str, str], named: Mapping[str, str]) -> None:
+        """Note in the ledger what was *given*, and beside it what was *named* in a headline."""
+
+        def note(variables: dict[str, Any]) -> dict[str, Any]:
+            shown = {_SHOWN: {**_dict_of(variables.get(_SHOWN)), **named}} if named else {}
+            return {**variables, LEDGER: {**ledger_of(variables), **given}, **shown}
+
+        self._change(note)
 
     def keep_start(self, injections: Sequence[Injection]) -> None:
         """Keep what was given at the start of the session."""
@@ -182,7 +196,7 @@ class Ledger:
     def _forget(self, also: Mapping[str, Any] | None = None) -> int:
         count = len(self.variables().get(LEDGER) or ())
         if self._has_store:  # else nothing was ever noted
-            self._change(lambda variables: {**variables, LEDGER: {}, _GIVING: {}, **(also or {})})
+            self._change(lambda variables: {**variables, LEDGER: {}, _GIVING: {}, _SHOWN: {}, **(also or {})})
         return count
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:

@@ -171,7 +171,7 @@ def find_ground(client: Client, payload: Mapping[str, Any], cwd: str, env: Mappi
 def is_unanswered(ground: Ground, client: Client, payload: Mapping[str, Any]) -> bool:
     """Tell whether nothing can answer any part of the prompt; False in doubt."""
     text = client.prompt(str(client.read(payload).get("prompt") or ""))
-    floor = ground.loaded.settings.recall_threshold
+    floor = ground.loaded.settings.least_named
     with suppress(MemsyncError):
         return not (small_talk(text) or any(ground.file.can_reach(one, floor) for one in list_questions(text)))
     return False

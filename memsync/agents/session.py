@@ -128,18 +128,23 @@ class RecallSession(Ledger):
             return Injection(reason=why)
         limit = self.project.limit_of(SHOWN) if limit is None else limit
         rules = self.rules(threshold, asked=True)
-        found, known, replaced = self._search(prompt, rules, limit)
+        found, known, replaced = self._search(prompt, rules, limit, typed=typed)
         if restart and self._held.keys().isdisjoint(known) and known and found.gate < found.floor:
             self._forget()
             rules = rules._replace(ledger=self._held)
-            found, known, replaced = self._search(prompt, rules, limit)
+            found, known, replaced = self._search(prompt, rules, limit, typed=typed)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
         if not found.hits:
             done = self.build((), len(known), limit=limit, budget=budget)
             return done._replace(gate=found.gate, floor=found.floor, degraded=found.degraded, known=tuple(known))
         hits = drop_copies((hit for hit in found if hit.id not in replaced), rules.ledger)
-        done = self._build_lines(hits, found, len(known), limit, budget, rules)
-        return done._replace(known=tuple(known))
+        done = self._build_lines(hits, found, len(known), limit, budget, rules)._replace(known=tuple(known))
+        if done.entries or known or not (typed and self.project.settings.headlines):
+            return done
+        from memsync.agents.headlines import add_headlines
+
+        room = self.project.settings.injection_budget if budget is None else budget
+        return add_headlines(done, hits, found, room, self.shown(), self.why_withheld)
 
     def _build_lines(
         self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None, rules: Rules
@@ -160,7 +165,7 @@ class RecallSession(Ledger):
         folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
         return done._replace(gate=found.gate, floor=found.floor, folded=folded, degraded=found.degraded)
 
-    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, list[str], set[str]]:
+    def _search(self, prompt: str, rules: Rules, limit: int, *, typed: bool) -> tuple[Recall, list[str], set[str]]:
         """Look with the ledger excluded in the query, and list what it kept back that would have passed.
 
         Returned too are the ids that a memory which was kept back replaces: that the session has the new text is no
@@ -179,9 +184,10 @@ class RecallSession(Ledger):
 
         asked, filters = list_questions(prompt), Filters(archived=True, keep=keep)
         project, floor = self.project, self.project.settings.recall_threshold
+        least = project.settings.least_named if typed else floor
         # A hook is in a hurry, and reads no record that cannot answer.
         is_alone = project.is_brief and project.above is None
-        if is_alone and not any(project.finder.can_reach(text, floor) for text in asked):
+        if is_alone and not any(project.finder.can_reach(text, least) for text in asked):
             return Recall(hits=(), query=prompt, floor=floor), [], set()
         found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
@@ -288,16 +294,18 @@ class RecallSession(Ledger):
 
     def commit(self, injection: Injection) -> None:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
-        if not injection.entries:
+        if not (injection.entries or injection.headlines):
             return
-        given = _keys_of(injection)
-        self._change(lambda variables: {**variables, LEDGER: {**ledger_of(variables), **given}})
+        given, named = _keys_of(injection), {entry.id: key_of(entry) for entry in injection.headlines}
+        self.note_given(given, named)
         self._held = {id_: key for id_, key in self._held.items() if id_ not in given}
         self.record(injection)
 
     def record(self, injection: Injection) -> None:
         """Count what was handed over as used, and note it as shown, but not as what the session has."""
         now = self.project.clock()
+        for entry in injection.headlines if self.id else ():
+            own(self.project, entry).state(entry.scope).record_session(self.id, [(entry.id, "shown", now)])
         of = {(entry.repo, entry.scope): own(self.project, entry) for entry in injection.entries}
         for place, owner in of.items():
             entries = [entry for entry in injection.entries if (entry.repo, entry.scope) == place]

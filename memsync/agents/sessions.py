@@ -20,6 +20,7 @@ _DONE: Final = {
     "created": ("stored", "the agent stored it"),
     "updated": ("changed", "the agent changed it"),
     "injected": ("given", "no longer in the log of the hooks"),
+    "shown": ("named", "no longer in the log of the hooks"),
 }
 _MOST: Final = 1 << 24  # characters that a hook may have added, as far as that is believed
 _STARTS: Final = {
@@ -93,7 +94,7 @@ def list_sessions(project: Project) -> list[Session]:
         for id_, memory, action, at in project.state(scope).session_uses():
             known = found.setdefault(id_, [])
             what, why = _DONE[action]
-            if action != "injected" or all(event.id != memory for event in known):
+            if action not in ("injected", "shown") or all(event.id != memory for event in known):
                 known.append(Event(at=at, what=what, why=why, id=memory, content=contents.get(memory)))
     sessions = [
         Session(
@@ -130,15 +131,18 @@ def find_session(sessions: Iterable[Session], ref: str) -> Session:
 
 def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterator[Event]:
     at, given, left = str(note.get("at") or ""), _texts(note.get("given")), note.get("left")
+    named = _texts(note.get("headlines"))
     for id_ in given:
         yield Event(at=at, what="given", why=_explain(note, id_), id=id_, content=contents.get(id_))
+    for id_ in named:
+        yield Event(at=at, what="named", why=MEANINGS["headline"], id=id_, content=contents.get(id_))
     for id_, rule in left.items() if isinstance(left, dict) else ():
         why = MEANINGS.get(str(rule), str(rule))
         yield Event(at=at, what="left out", why=why, id=id_, content=contents.get(id_))
     if isinstance(asked := note.get("asked"), str):
         yield Event(at=at, what="asked", why=f"before {note.get('tool') or 'a tool'}, by {asked}")
     failed = "; ".join(_texts(note.get("errors")))
-    if not given and note.get("event") in ("session-start", "prompt", "subagent-start"):
+    if not (given or named) and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
 _track: Final = partial(track, label="asking", least=50)
-_COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", *FIGURES)
+_COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", "headlines", "served", *FIGURES)
 
 
 @cli.group("eval")

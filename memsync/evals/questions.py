@@ -69,7 +69,7 @@ class Answer:
     """What recall said to one question: ids with their scores, best first, and how far to trust them.
 
     `injected` are the ids of the lines that a session would be given for it; None if no session was asked.
-    `folded` are those that such a line stands for. `confidences` say by id how sure each of the ranked is, 0 where nobody looked.
+    `folded` are those that such a line stands for, `headlines` those that it would be named where nothing is given. `confidences` say by id how sure each of the ranked is, 0 where nobody looked.
     """
 
     query: Query
@@ -78,6 +78,7 @@ class Answer:
     degraded: str = ""
     injected: Sequence[str] | None = None
     folded: Sequence[str] = ()
+    headlines: Sequence[str] = ()
     confidences: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -100,7 +101,8 @@ class Answer:
         line = {"qid": self.query.qid, "ranked": ranked, "gate": self.gate}
         if self.injected is None:
             return line
-        return line | {"injected": list(self.injected), "folded": list(self.folded)}
+        named = {"headlines": list(self.headlines)} if self.headlines else {}
+        return line | {"injected": list(self.injected), "folded": list(self.folded)} | named
 
 
 def read_suite(path: Path) -> Suite:
@@ -212,6 +214,7 @@ def ask(
                 degraded=found.degraded,
                 injected=[entry.id for entry in given.entries] if given else None,
                 folded=[entry.id for entry in given.folded] if given else (),
+                headlines=[entry.id for entry in given.headlines] if given else (),
                 confidences={match.memory.id: match.confidence for match in found.matches},
             )
         )
@@ -263,6 +266,8 @@ def _figures(answers: Sequence[Answer]) -> dict[str, Any]:
     given = [measure(a.query.rels, a.injected)["hit@5"] for a in answers if a.injected is not None]
     if given:
         figures["injected hit@5"] = _mean(given)
+        named = [measure(a.query.rels, a.injected or a.headlines)["hit@5"] for a in answers if a.injected is not None]
+        figures["served"] = _mean(named)
     if counted := [count_facts(a.shown, a.query.facts, a.query.rels) for a in answers if a.query.facts]:
         figures |= {name: _mean([value for one in counted if (value := one[name]) is not None]) for name in FIGURES}
     return _count(answers) | figures
@@ -270,7 +275,8 @@ def _figures(answers: Sequence[Answer]) -> dict[str, Any]:
 
 def _count(answers: Sequence[Answer]) -> dict[str, Any]:
     given = [bool(answer.injected) for answer in answers if answer.injected is not None]
-    return {"n": len(answers), **({"injected": _mean(given)} if given else {})}
+    named = {"headlines": _mean([bool(answer.headlines) for answer in answers])} if given else {}
+    return {"n": len(answers), **({"injected": _mean(given)} if given else {}), **named}
 
 
 def measure(rels: Mapping[str, int], ids: Sequence[str]) -> dict[str, float]:

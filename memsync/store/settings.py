@@ -29,6 +29,7 @@ def _setting(
     return default
 
 
+HEADLINE: Final = 0.12  # confidence from which a match is worth a headline where nothing is given
 BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
 AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
@@ -40,6 +41,9 @@ class Settings(NamedTuple):
     recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall or a prompt returns", low=1)
     recall_threshold: float = _setting(
         "memory.recall_threshold", 0.35, "least confidence of a match that is given unasked", low=0, high=1
+    )
+    headlines: bool = _setting(
+        "memory.headlines", True, "name the three best weak matches in a dozen words where nothing is given"
     )
     embedder: str = _setting(
         "memory.embedder", "builtin", "what finds by meaning: builtin, none, minilm, … (docs/recall.md)"
@@ -127,6 +131,11 @@ class Settings(NamedTuple):
         "llm.budget_per_day", 1_000_000, "tokens that a day may use, over all projects", low=0
     )
     llm_window: int = _setting("llm.context_window", 200_000, "tokens that the model can read at once", low=1_000)
+
+    @property
+    def least_named(self) -> float:
+        """The confidence below which a match is not even named unasked."""
+        return min(self.recall_threshold, HEADLINE) if self.headlines else self.recall_threshold
 
 
 _BY_KEY: Final = {spec.key: spec for spec in _specs}

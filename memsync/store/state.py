@@ -99,7 +99,7 @@ PURGE: Final = (
 
 log = Log(__name__)
 
-Action = Literal["injected", "created", "accessed", "updated"]
+Action = Literal["injected", "shown", "created", "accessed", "updated"]
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 # A rejection of the very same text holds nothing to bring back, and agents repeat themselves.

@@ -82,6 +82,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "memory.recall_threshold": _higher(),
     "memory.embedder": _only(*BUILT_IN),
     "memory.enabled": _only(False),
+    "memory.headlines": _only(False),
     "memory.injection_limit": _lower(),
     "memory.injection_budget": _lower(),
     "memory.importance_threshold": _higher(),

@@ -22,12 +22,12 @@ QRELS = [{"qid": "q1", "id": "port", "rel": 2}, {"qid": "q2", "id": "port", "rel
 
 TABLE = """\
 mine: 2 records, 3 questions, 1 without a relevant record left out
-                  n  hit@1  hit@5  hit@10  recall@10  nDCG@5  nDCG@10    MRR  injected  injected hit@5
-short             1  1.000  1.000   1.000      1.000   1.000    1.000  1.000     1.000           1.000
-long              1  0.000  0.000   0.000      0.000   0.000    0.000  0.000     1.000           0.000
-na_chat           1                                                              0.000
-answerable        2  0.500  0.500   0.500      0.500   0.500    0.500  0.500     1.000           0.500
-unanswerable      1                                                              0.000
+                  n  hit@1  hit@5  hit@10  recall@10  nDCG@5  nDCG@10    MRR  injected  injected hit@5  headlines  served
+short             1  1.000  1.000   1.000      1.000   1.000    1.000  1.000     1.000           1.000      0.000   1.000
+long              1  0.000  0.000   0.000      0.000   0.000    0.000  0.000     1.000           0.000      0.000   0.000
+na_chat           1                                                              0.000                      0.000
+answerable        2  0.500  0.500   0.500      0.500   0.500    0.500  0.500     1.000           0.500      0.000   0.500
+unanswerable      1                                                              0.000                      0.000
 AUROC of answerable against unanswerable 1.000
 """
 

@@ -162,8 +162,8 @@ def test_injection_is_a_share_of_both_sides_and_hits_only_where_it_happens():
     found = Report(name="", records=1, answers=answers).as_dict()
     assert (found["answerable"]["injected"], found["answerable"]["injected hit@5"]) == (0.6667, 0.3333)
     assert found["answerable"]["hit@5"] == 0.6667
-    assert found["unanswerable"] == {"n": 2, "injected": 0.5}
-    assert found["kinds"]["na_x"] == {"n": 1, "injected": 1.0}
+    assert found["unanswerable"] == {"n": 2, "injected": 0.5, "headlines": 0.0}
+    assert found["kinds"]["na_x"] == {"n": 1, "injected": 1.0, "headlines": 0.0}
 
 
 def test_a_report_of_nothing_has_no_figures():
