@@ -155,6 +155,7 @@ class RootGroup(LazyGroup):
         ("agents", "inject workflow sessions statusline"),
         ("janitor", "janitor"),
         ("review", "review"),
+        ("savings", "replay"),
         ("evaluate", "eval"),
         ("testing", "test"),
         ("servers", "mcp serve ui"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,15 +12,16 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
+from memsync.cli.options import read_time
 from memsync.cli.terminal import track
-from memsync.errors import ConfigError, UsageError, blaming
+from memsync.errors import ConfigError, blaming
 from memsync.evals import pairs as trying
 from memsync.evals import questions as measuring
 from memsync.evals.moments import open_session
 from memsync.evals.questions import FIGURES
 from memsync.index.embedders import choose
 from memsync.memories.project import Project
-from memsync.records import Clock, parse_time
+from memsync.records import Clock
 from memsync.store.settings import parse_value
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def recall(
     if embedder is not None:
         _choose_embedder(embedder, "")
         project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
-    moment = _read_time(now, "--now") if now else project.clock()
+    moment = read_time(now, "--now") if now else project.clock()
     clock = (lambda: moment) if inject else None
     reports = [_ask(project, suite, depth=depth, clock=clock) for suite in [*map(measuring.read_suite, suites)]]
     if out:
@@ -107,12 +107,6 @@ def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
         share = "–" if one["share"] is None else f"{one['share']:.3f}"
         lines.append(f"| {one['from']:.1f} to {one['to']:.1f} | {one['n']} | {one['relevant']} | {share} |")
     return "\n".join(lines)
-
-
-def _read_time(text: str, option: str) -> datetime:
-    if (moment := parse_time(text)) is None:
-        raise UsageError(f"{option}: {text!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
-    return moment
 
 
 @command(evaluate)
@@ -273,8 +267,8 @@ def replay(
     from memsync.evals import trials
 
     names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else trials.CONTROLS)]
-    start = _read_time(since, "--since") if since else None
-    end = _read_time(until, "--until") if until else None
+    start = read_time(since, "--since") if since else None
+    end = read_time(until, "--until") if until else None
     trial = trials.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
     reports = [trial.run(name, since=start, track=_track) for name in names]
     if out:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import click
 
 from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.memories.project import Project
-from memsync.records import SCOPES, Scope
+from memsync.records import SCOPES, Scope, parse_time
 
 Decorated = Callable[..., Any]
 
@@ -114,3 +115,14 @@ filter_options = stack(
 )
 model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")
+
+
+def read_time(text: str, option: str) -> datetime:
+    """Return the time that *text*, the value of *option*, says.
+
+    Raises:
+        UsageError: it says none.
+    """
+    if (moment := parse_time(text)) is None:
+        raise UsageError(f"{option}: {text!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
+    return moment

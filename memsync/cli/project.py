@@ -18,6 +18,7 @@ from memsync.cli.words import is_dialogue
 from memsync.clients import known
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
+from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.setup import installing, purging
 from memsync.setup.adopting import adopt_store
@@ -100,6 +101,10 @@ def init(
         project.journal.note_change("set memsync up here", "uninstall")
     where = project.layout.place("stealth" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync remember "…"']
+    if not dry_run and (recorded := list_here(project)):
+        end.append(
+            f"{render.count(len(recorded), 'recorded session')} of yours ran here: `memsync replay` says what memory would have saved"
+        )
     return Answer({"path": where, **as_json(result)}, _format_installed(result, end))
 
 

@@ -20,7 +20,8 @@ from memsync.store import checkout
 from memsync.system.home import find_home
 from memsync.system.limits import read_json
 from memsync.transcripts import events, reading
-from memsync.transcripts.events import Event, Prompt, Result, Words, read_object, says_failure
+from memsync.transcripts.events import Event, Prompt, Result, Words, says_failure
+from memsync.transcripts.reading import Source
 
 Kind = Literal["command", "edit", "read", "memory", "other"]
 
@@ -202,40 +203,19 @@ def _find_folder(transcript: Path) -> str:
 # plans
 
 
-_TOOLS: Final = {"ExitPlanMode": "input", "exit_plan_mode": "input", "update_plan": "arguments"}
+_TOOLS: Final = ("ExitPlanMode", "exit_plan_mode", "update_plan")
 _MARKS: Final = tuple(name.encode() for name in _TOOLS)
-_LONGEST: Final = 1 << 20  # bytes of a line that is read
 
 
 def find_plan(transcript: Path) -> str:
-    """Return the last plan in *transcript*; "" if it has none, or cannot be read."""
-    plan = ""
+    """Return the last plan in *transcript*, 8,000 characters of each text; "" if it has none, or cannot be read."""
+    lines = (line for line in reading.read_lines(transcript) if any(mark in line for mark in _MARKS))
     try:
-        with transcript.open("rb") as lines:
-            for line in lines:
-                if len(line) < _LONGEST and any(mark in line for mark in _MARKS):
-                    plan = next(filter(None, map(_spell, _list_calls(line))), plan)
-    except OSError:
-        return plan
-    return plan
-
-
-def _list_calls(line: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield what the calls in *line* that make a plan were given."""
-    try:
-        todo = [read_json(line)]
-    except ValueError:
-        return
-    while todo:
-        value = todo.pop()
-        if isinstance(value, Mapping):
-            if isinstance(name := value.get("name"), str) and name in _TOOLS:
-                given = read_object(value.get(_TOOLS[name]))
-                yield given if isinstance(given, Mapping) else {}
-            else:
-                todo += value.values()
-        elif isinstance(value, list):
-            todo += value
+        session = reading.read_session(Source(lambda: lines, str(transcript)), set())
+    except ImportFailed:
+        return ""
+    calls = [one for one in session.events if isinstance(one, events.Call)] if session else []
+    return next(filter(None, (_spell(one.given) for one in reversed(calls) if one.tool in _TOOLS)), "")
 
 
 def _spell(given: Mapping[str, Any]) -> str:

@@ -59,7 +59,7 @@ def read_all(paths: Iterable[Path], track: Callable[[Iterable[Any]], Iterable[An
             sources += [Source(partial(archive.read, one), "", one.session, one.person) for one in checkpoints]
             absent += lacking
         else:
-            sources += [Source(partial(_read_lines, file), str(file)) for file in _list_files(path)]
+            sources += [Source(partial(read_lines, file), str(file)) for file in _list_files(path)]
     seen: set[str] = set()
     found: dict[tuple[str, str], Session] = {}
     others = 0
@@ -89,7 +89,7 @@ def _list_files(path: Path) -> list[Path]:
     return [path]
 
 
-def _read_lines(path: Path) -> Iterator[bytes]:
+def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of *path*; one that is too long comes as b""."""
     try:
         with path.open("rb") as file:
@@ -108,7 +108,7 @@ def read_file(path: Path) -> Session | None:
     Raises:
         ImportFailed: it cannot be read.
     """
-    return read_session(Source(partial(_read_lines, path), str(path)), set())
+    return read_session(Source(partial(read_lines, path), str(path)), set())
 
 
 def read_session(source: Source, seen: set[str]) -> Session | None:

@@ -50,16 +50,36 @@ def write_report(
     return len(view["entries"])
 
 
+def write_replay(project: Project, path: Path, found: Mapping[str, Any], *, force: bool = False) -> None:
+    """Write a page on what memory would have saved, as `memsync replay` has *found* it, to *path*.
+
+    Raises:
+        UsageError: a file that is no report of ours is there, and *force* is off.
+        MemsyncError, OSError: *path* cannot be written.
+    """
+    most = max((one["calls"] for one in found["back"]), default=1)
+    text = pages.render("replay.html", **_frame(project), replayed=found, most=most)
+    writers.write(project, path, text, force=force)
+
+
+def _frame(project: Project) -> dict[str, Any]:
+    """Return what each file for others shows: whose it is, when it was made, how it looks, and what takes out secrets."""
+    return {
+        "name": (project.layout.root or project.layout.start).name,
+        "now": project.clock(),
+        "style": (pages.STATIC / "desk.css").read_text(encoding="utf-8"),
+        "safe": lambda text: redact(text, project.vetting.allowed),
+    }
+
+
 def make_view(project: Project, against: str = "", scopes: Collection[Scope] = (_SCOPE,)) -> dict[str, Any]:
     """Return what the report shows."""
     entries = project.memories(Filters(scopes=scopes, archived=True))
     found, why = _compare(project, against)
     live = [entry for entry in entries if not entry.memory.archived_at]
     return {
+        **_frame(project),
         "has_private": [*scopes] != [_SCOPE],
-        "name": (project.layout.root or project.layout.start).name,
-        "now": project.clock(),
-        "style": (pages.STATIC / "desk.css").read_text(encoding="utf-8"),
         "entries": entries,
         "types": Counter(entry.memory.memory_type for entry in live),
         "skills": [entry for entry in project.skills.list() if entry.scope in scopes],
@@ -68,7 +88,6 @@ def make_view(project: Project, against: str = "", scopes: Collection[Scope] = (
         "rows": branch.list_rows,
         "health": _survey(project, entries),
         "commit": history.head(files_of(project).root)[:10] if project.layout.git else "",
-        "safe": lambda text: redact(text, project.vetting.allowed),
     }
 
 

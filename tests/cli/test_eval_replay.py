@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers import GitRepo, memsync
+from recorder import Recorder, make_shop, record
 
 from memsync.evals.arms import Hooks
 from memsync.transcripts.reading import read_file
@@ -19,60 +20,12 @@ FLAG = {
 }
 NAME = {"id": "mm-name01", "content": "The settings are in `config/shop.yaml`; there is no `config/shop.yml`"}
 OTHER = {"id": "mm-other1", "content": "Invoices are rounded per line", "anchors": ["src/invoice.py"]}
-ROOT = "/home/ann/shop"
-
-
-class Recorder:
-    """Writes the transcript of one session of Claude Code."""
-
-    def __init__(self, name: str, day: int) -> None:
-        self.name, self.day, self.rows = name, day, []
-        self.number = 0
-
-    def row(self, kind: str, content: object) -> None:
-        self.number += 1
-        self.rows.append({
-            "type": kind, "uuid": f"{self.name}{self.number}", "sessionId": self.name, "cwd": ROOT,
-            "timestamp": f"2026-03-{self.day:02d}T10:{self.number:02d}:00Z", "message": {"role": kind, "content": content},
-        })  # fmt: skip
-
-    def prompt(self, text: str) -> Recorder:
-        self.row("user", text)
-        return self
-
-    def call(self, tool: str, result: str = "", *, failed: bool = False, **given: str) -> Recorder:
-        id_ = f"{self.name}-{self.number}"
-        self.row("assistant", [{"type": "tool_use", "id": id_, "name": tool, "input": given}])
-        self.row("user", [{"type": "tool_result", "tool_use_id": id_, "content": result, "is_error": failed}])
-        return self
-
-    def flag(self) -> Recorder:
-        return self.call("Bash", "Error: unknown flag: --fast", failed=True, command="shopctl sync --fast")
-
-    def name_wrong(self) -> Recorder:
-        return self.call("Read", "File does not exist.", failed=True, file_path=f"{ROOT}/config/shop.yml")
-
-    def fine(self) -> Recorder:
-        return self.call("Edit", "ok", file_path=f"{ROOT}/src/invoice.py", old_string="a", new_string="b")
 
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-02-01T00:00:00Z")
-    repo = GitRepo.create(tmp_path / "shop")
-    for name in ("config/shop.yaml", "src/invoice.py"):
-        (repo.root / name).parent.mkdir()
-        (repo.root / name).write_text("a\n")
-    repo.git("add", "-A")
-    repo.git("commit", "-qm", "the shop")
-    return repo.root
-
-
-def record(folder: Path, *sessions: Recorder) -> Path:
-    folder.mkdir(exist_ok=True)
-    for one in sessions:
-        (folder / f"{one.name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in one.rows))
-    return folder
+    return make_shop(tmp_path / "shop")
 
 
 def lines(path: Path, *records: object) -> Path:

@@ -107,7 +107,10 @@ def test_the_plan_of_a_session_is_an_artifact(turn, project, tmp_path):
     steps = json.dumps({"plan": [{"step": "Bump the port", "status": "pending"}, {"step": "Tell ops"}]})
     rows = {
         "claude": {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}, made]}},
-        "codex": {"type": "response_item", "payload": {"name": "update_plan", "arguments": steps}},
+        "codex": {
+            "type": "response_item",
+            "payload": {"type": "function_call", "name": "update_plan", "arguments": steps},
+        },
     }
     params = {"content": "{artifact.plan}", "memory_type": "context", "importance": 0.8}  # as seed 002 spells it
     assert do(turn, "save_memory", **params) == {"saved": False, "reason": "nothing to save"}

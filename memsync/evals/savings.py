@@ -1,0 +1,301 @@
+"""What memory would have saved: the failures of recorded sessions that came back, what they cost, and a memory for each."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple
+
+from memsync import secrets
+from memsync.evals.arms import Hooks
+from memsync.evals.replay import Given, Lines, Played, Step, replay
+from memsync.evals.trials import Track, Trial
+from memsync.learn.candidates import Proposal
+from memsync.learn.failures import Failure, program_of
+from memsync.learn.transcripts import list_here
+from memsync.memories import commands
+from memsync.memories.project import Project
+from memsync.records import Memory, derive_id, format_time
+from memsync.system.texts import count, one_line
+from memsync.transcripts.entire import Archive
+
+_SHOWN: Final = ("id", "content", "triggers", "anchors")
+_PAUSE: Final = 300.0  # seconds that count of a longer pause: the user was away
+_TRIES: Final = 20  # calls after a failure that are looked at
+_LONGEST: Final = 120  # characters of what identifies a class, or of a linter's words, in a memory
+_PLACED: Final = re.compile(r"^\S+?:\d+(?::\d+)?:?\s*(?:error:|warning:)?\s*")
+_OF_CODE: Final = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\b\d+\b")
+_NAMED: Final = re.compile(r"\s*[(\[][\w-]+[)\]]$")
+_PLAIN: Final = re.compile(r"[\w@:.+-]+")
+_WORDING: Final = {  # what a memory says of each kind of name, its trigger, its anchor: {0} is the name, {1} the command
+    "path": ("There is no `{0}` in this repository", "not: {0}", ""),
+    "name": ("There is no command, script or target `{0}` in this project", "not: {0}", ""),
+    "flag": ("`{1}` has no option `{0}`", "", "$ {1} {0}"),
+    "rule": ("The linter's rule `{0}` fails here again and again", "fails: {0}", ""),
+    "module": ("The module `{0}` is not installed where the agents work", "fails: {0}", ""),
+    "program": ("The program `{0}` is not installed where the agents work", "", "$ {0}"),
+}
+
+
+class Miss(NamedTuple):
+    """One failing call: its session, the calls that it cost, and the step that worked in its place, if one did."""
+
+    played: Played
+    at: int
+    cost: range
+    cure: Step | None
+
+    @property
+    def step(self) -> Step:
+        """The failing call itself."""
+        return self.played.steps[self.at]
+
+    def is_since(self, when: dt.datetime | None) -> bool:
+        """Tell whether its session began at *when* or later."""
+        start = self.played.session.start
+        return when is None or (start is not None and start >= when)
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """A class of failure that came back: every time after its first session, what that cost, and the memory that is proposed.
+
+    `in_time`: at how many of the sessions in which it came back that memory would have been given before the failing call, or with it.
+    """
+
+    failure: Failure
+    first: Miss
+    again: tuple[Miss, ...]
+    calls: int
+    minutes: float
+    memory: Memory | None
+    in_time: int = 0
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions it came back."""
+        return len({one.played.session.id for one in self.again})
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who met it, by opaque marks; "" is the user of this machine."""
+        return tuple(sorted({one.played.session.person for one in (self.first, *self.again)}))
+
+    def as_dict(self, *, words: bool) -> dict[str, Any]:
+        """Return the figures and the memory; with *words* also what was called and said, in which sessions, and by whom."""
+        said = {"who": list(self.people), "misses": [_describe(one) for one in (self.first, *self.again)]}
+        return {
+            "class": self.failure.name,
+            "kind": self.failure.kind,
+            "times": len(self.again),
+            "sessions": self.sessions,
+            "people": len(self.people),
+            "calls": self.calls,
+            "minutes": round(self.minutes, 1),
+            "first": _spell_time(self.first),
+            "last": _spell_time(self.again[-1]),
+            "in_time": self.in_time,
+            "memory": self.memory and {name: getattr(self.memory, name) for name in _SHOWN},
+            **(said if words else {}),
+        }
+
+
+def _spell_time(miss: Miss) -> str:
+    when = miss.step.call.when
+    return format_time(when) if when else ""
+
+
+def _describe(miss: Miss) -> dict[str, Any]:
+    call, error = miss.step.call, miss.step.result.text if miss.step.result else ""
+    given = call.command or next((str(one) for one in call.given.values() if isinstance(one, str)), "")
+    about = {"session": one_line(miss.played.session.id), "line": call.line, "tool": one_line(call.tool)}
+    return {**about, "call": one_line(given, 300), "said": one_line(error[-400:])}
+
+
+class Savings(NamedTuple):
+    """All that came back, what cost most first; `calls` and `minutes` count a call once that failed by two classes."""
+
+    found: list[Saving]
+    calls: int
+    minutes: float
+
+    def as_dict(self, *, words: bool) -> dict[str, Any]:
+        """Return the sums, and each class as `Saving.as_dict`."""
+        return {
+            "repeats": sum(one.sessions for one in self.found),
+            "in_time": sum(one.in_time for one in self.found),
+            "cost": {"calls": self.calls, "minutes": round(self.minutes, 1)},
+            "back": [one.as_dict(words=words) for one in self.found],
+        }
+
+
+def list_sessions(project: Project) -> list[Path]:
+    """Return where sessions of the project's repository are: this machine's transcripts, and the repository if it has checkpoints."""
+    root = project.layout.git.root if project.layout.git else None
+    return [*list_here(project), *([root] if root and Archive(root).ref else [])]
+
+
+def find_savings(trial: Trial, since: dt.datetime | None = None) -> Savings:
+    """Return the failures of *trial* that came back from *since* on, and a memory for each whose cause is plain."""
+    misses: dict[str, list[Miss]] = defaultdict(list)
+    for one in trial.played:
+        for at, step in enumerate(one.steps):
+            for failure in step.failures:
+                misses[failure.name].append(Miss(one, at, *_follow(one.steps, at)))
+    there = trial.tree.paths(None) if trial.tree else frozenset[str]()
+    found, spent = [], dict[tuple[str, int], float]()
+    for known in trial.classes:
+        first, *rest = misses[known.failure.name]
+        again = [one for one in rest if one.played is not first.played and one.is_since(since)]
+        if again:
+            cost = {(one.played.session.id, at): _measure(one.played.steps, at) for one in again for at in one.cost}
+            spent |= cost
+            memory = _propose(known.failure, [first, *again], there)
+            found.append(Saving(known.failure, first, tuple(again), len(cost), sum(cost.values()) / 60, memory))
+    found.sort(key=lambda one: (-one.calls, one.failure.name))
+    return Savings(found, len(spent), sum(spent.values()) / 60)
+
+
+class _BeforeCalls(Hooks):
+    """The hook before a tool alone: no other gives anything in time."""
+
+    def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:
+        return super().ask(door, session, payload, when) if door == "pre-tool" else Given()
+
+
+def try_out(trial: Trial, savings: Savings, since: dt.datetime | None, track: Track) -> Savings:
+    """Return *savings* with what memsync's own hook would have given in time, had each memory been there from its first session on."""
+    proposed = {one.failure.name: one.memory for one in savings.found if one.memory}
+    if not proposed:
+        return savings
+    played = []
+    for one in trial.played:
+        failing = [at for at, step in enumerate(one.steps) if any(each.name in proposed for each in step.failures)]
+        if failing:
+            played.append(one._replace(steps=one.steps[: failing[-1] + 1]))
+    counts: Counter[str] = Counter()
+    with _BeforeCalls(trial.repository) as hooks:
+        lines = Lines(list(proposed.values()), [one.failure for one in trial.classes])
+        for row in replay("proposed", track(played), hooks, lines, since=since).met:
+            counts[row["class"]] += row["in_time"]
+    return savings._replace(found=[replace(one, in_time=counts[one.failure.name]) for one in savings.found])
+
+
+def _follow(steps: Sequence[Step], at: int) -> tuple[range, Step | None]:
+    """Return what the failure at *at* cost: the calls up to the next of that program or tool that worked, and that one.
+
+    The call alone, where none did within 20 calls, or before the user said something.
+    """
+    what = program_of(steps[at].call) or steps[at].call.tool
+    for later in range(at + 1, min(at + 1 + _TRIES, len(steps))):
+        step = steps[later]
+        if step.prompt is not None:
+            break
+        has_worked = step.result is not None and step.error is None and not step.failures
+        if has_worked and (program_of(step.call) or step.call.tool) == what:
+            return range(at, later), step
+    return range(at, at + 1), None
+
+
+def _measure(steps: Sequence[Step], at: int) -> float:
+    """Return the seconds from call *at* to the next, or to its own result where the user spoke first."""
+    step, following = steps[at], steps[at + 1] if at + 1 < len(steps) else None
+    end = following.call if following and following.prompt is None else step.result
+    if not (step.call.when and end and end.when):
+        return 0.0
+    return min(max((end.when - step.call.when).total_seconds(), 0.0), _PAUSE)
+
+
+# a memory for a class
+
+
+def list_proposals(savings: Savings) -> list[Proposal]:
+    """Return the memories for the review queue, each with what it would have saved."""
+    return [
+        Proposal(
+            memory=one.memory,
+            rationale=f"failed again {count(len(one.again), 'time')} in {count(one.sessions, 'session')}, {count(one.calls, 'call')}",
+            where=f"{one.memory.source_session_id or ''}:{one.first.step.call.line}",
+        )
+        for one in savings.found
+        if one.memory
+    ]
+
+
+def _propose(failure: Failure, misses: Sequence[Miss], there: Collection[str]) -> Memory | None:
+    """Return a memory that would have helped; None where the cause is gone, or the name is a secret or no plain short word."""
+    what, word = failure.name.partition(" ")[0], failure.words[0]
+    command = _find_start(word, misses) if what == "flag" else ""
+    if (
+        word in there
+        or (what == "flag" and not command)
+        or len(word) > _LONGEST
+        or not word.isprintable()
+        or "`" in word
+    ):
+        return None
+    more = {"path": partial(_find_right, word, there), "rule": partial(_quote_linter, word, misses)}
+    more["flag"] = partial(_find_option, command, word, misses)
+    content, trigger, anchor = (part.format(word, command) for part in _WORDING[what])
+    content += more[what]() if what in more else ""
+    session = misses[0].played.session.id
+    triggers, anchors = ((one,) if one else () for one in (trigger, anchor))
+    memory = Memory(
+        derive_id(content), content, importance=0.7, source_type="session", source_session_id=session[:64] or None
+    )
+    return None if secrets.scan(content) else memory._replace(triggers=triggers, anchors=anchors)
+
+
+def _find_right(word: str, there: Collection[str]) -> str:
+    """Return which path is meant by *word*: the one beside it with another ending, else the only one of that name; "" if none is."""
+    path, known = PurePosixPath(word), [PurePosixPath(one) for one in there]
+    beside = [one for one in known if one.parent == path.parent and one.stem == path.stem]
+    same = [one for one in known if one.name == path.name]
+    return next((f": use `{found[0]}`" for found in (beside, same) if len(found) == 1), "")
+
+
+def _find_start(word: str, misses: Sequence[Miss]) -> str:
+    """Return with which words all commands begin that were given the option *word*, such as `gh pr diff`; "" if none is found."""
+    tried = [words for one in misses if (words := _find_command(one.step, word))]
+    start = list(tried[0][:1]) if tried else []
+    for part in tried[0][1:] if tried else ():
+        if part.startswith("-") or not _PLAIN.fullmatch(part) or any(part not in words for words in tried):
+            break
+        start.append(part)
+    return " ".join(start)
+
+
+def _find_option(command: str, word: str, misses: Sequence[Miss]) -> str:
+    """Return which option of *command* worked instead of *word* most often; "" if none did."""
+    cures = [_find_command(one.cure, "") for one in misses if one.cure]
+    worked = Counter(
+        part
+        for words in cures
+        if " ".join(words).startswith(command)
+        for part in words
+        if part[:2] == "--" != part != word and _PLAIN.fullmatch(part)
+    )
+    return next((f"; `{command} {part}` worked" for part, _ in worked.most_common(1)), "")
+
+
+def _find_command(step: Step, word: str) -> commands.Words:
+    """Return the simple command of *step* that has *word*; without one, the first of the call's program."""
+    program = program_of(step.call)
+    found = [words for words in map(commands.strip, commands.split(step.call.command)) if words]
+    return next((one for one in found if (word in one if word else one[0].rpartition("/")[2] == program)), ())
+
+
+def _quote_linter(word: str, misses: Sequence[Miss]) -> str:
+    """Return what the linter says about the rule *word*, without what is of one place in the code, if it has said so twice."""
+    said: Counter[str] = Counter()
+    for miss in misses:
+        for row in miss.step.result.text.splitlines() if miss.step.result else ():
+            if word in row and _PLACED.match(row):
+                told = _NAMED.sub("", _OF_CODE.sub("…", _PLACED.sub("", row.strip())).removeprefix(f"{word}:"))
+                said[one_line(told, _LONGEST).strip()] += 1
+    return next((f": {told}" for told, times in said.most_common(1) if told and times > 1), "")
