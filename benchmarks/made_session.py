@@ -13,7 +13,7 @@ from benchmarks.corpus import records
 from memsync import Memsync
 from memsync.agents.context import build
 from memsync.agents.session import RecallSession
-from memsync.agents.tools import before_tool
+from memsync.agents.tools import decide
 from memsync.format.codec import decode, encode
 from memsync.memories.anchored import Touched
 from memsync.records import Memory
@@ -117,7 +117,7 @@ def replay(directory: Path) -> Replayed:
     for turn in turns():
         injections.append(session.on_turn(turn.prompt))
         for _ in range(turn.calls - 1):
-            decision = before_tool(session, Touched(paths=(_FILES[next(edited) * 7 % len(_FILES)],)))
+            decision = decide(session, Touched(paths=(_FILES[next(edited) * 7 % len(_FILES)],)))
             session.commit(decision.injection)
             injections += [session.on_tool(), decision.injection]
         best = project.search(turn.prompt, limit=_ALWAYS)

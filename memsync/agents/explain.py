@@ -12,10 +12,11 @@ from memsync.agents.lines import says_the_same
 from memsync.agents.prompts import list_questions
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
-from memsync.agents.tools import before_tool, touched_by
+from memsync.agents.tools import decide, say_why, touched_by
 from memsync.index.places import find_anchor
 from memsync.index.synonyms import find_word
 from memsync.index.terms import embedding_text
+from memsync.memories.anchored import Touched
 from memsync.memories.filters import PARTIAL, Filters, least_confidence, sort_by_importance, together
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import shown_id
@@ -56,6 +57,7 @@ class Evidence(NamedTuple):
     """What speaks for a memory at a prompt: rare words of the prompt that it has, others by what it has in their place, and those that it lacks.
 
     `place` is the anchor that the prompt names, `part` the part of a long prompt that found it, `alike` the line that says the same.
+    `why` is what a tool's call touches of it.
     """
 
     has: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Evidence(NamedTuple):
     place: str = ""
     part: str = ""
     alike: str = ""
+    why: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return what there is of it."""
@@ -205,11 +208,15 @@ def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
     """
     if not session.project.settings.enabled:
         return Explained(Injection(reason=MEANINGS["off"]), ())
-    if call.error:
+    root = session.project.layout.root
+    found = decide(session, Touched() if call.error else touched_by(call, cwd, root), call.error)
+    if call.error and not found.is_due:
         return Explained(after_failure(session, call, cwd), ())
-    found = before_tool(session, touched_by(call, cwd, session.project.layout.root))
     rules = {match.entry.id: found.refused.get(match.entry.id, "given") for match in found.matches}
-    verdicts = [Verdict(match.entry, rules[match.entry.id], None, None) for match in found.matches[:_LOOKED_AT]]
+    verdicts = [
+        Verdict(match.entry, rules[match.entry.id], None, None, Evidence(why=say_why(match)))
+        for match in found.matches[:_LOOKED_AT]
+    ]
     return Explained(found.injection, tuple(verdicts))
 
 

@@ -10,11 +10,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memsync.memories import commands, lookup
+from memsync.memories import commands, lookup, triggers
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
 _READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")
 _READERS = frozenset({"read", "read_file", "view"})  # tools that read one file
+_REPLACED = ("old_string", "oldString", "old_str")
+_NEW = ("new_string", "newString", "new_str", "content", "new_source", "file_text")
+_COMMANDS = ("command", "cmd", "input")
+_WRITTEN = frozenset((*_REPLACED, *_NEW, *_COMMANDS, "description", "prompt"))  # what is no path and no pattern
+_SAID = 400  # characters of a path or a pattern
 _LONGEST = 65_536  # characters of what is written that are looked at
 _OUTPUT = 32_768  # of what a command printed
 _PATCH = "*** Begin Patch"
@@ -35,7 +40,8 @@ AFTERWARDS = frozenset(
 class ToolCall:
     """One call: the files it changes, as it names them, the commands it runs, and what it replaces and writes.
 
-    `reads` are files that it only reads, `looks` what it looks into. `error` is what a command that failed has said.
+    `reads` are files that it only reads, `looks` what it looks into, `said` the paths and patterns that it names. `error` is what
+    a command that failed has said.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -49,6 +55,9 @@ class ToolCall:
         self.looks: list[str] = []
         self.old: list[str] = []
         self.text = ""
+        self.said = [
+            one for key, one in given.items() if key not in _WRITTEN and isinstance(one, str) and len(one) <= _SAID
+        ]
         if self.name.lower() in _READERS:
             self.reads = _path_in(given)
         elif self.name.lower().startswith(_READING):
@@ -58,7 +67,7 @@ class ToolCall:
         self.error = find_error(payload, is_printed=bool(self.line))
 
     def _take(self, given: Mapping[str, Any]) -> None:
-        line = given.get("command", given.get("cmd", given.get("input")))
+        line = next((given[key] for key in _COMMANDS if key in given), None)
         if isinstance(line, list):
             line = " ".join(one for one in line if isinstance(one, str))
         line = line if isinstance(line, str) and "\0" not in line[:_LONGEST] else ""
@@ -76,10 +85,10 @@ class ToolCall:
                 self._take_edit(one if isinstance(one, dict) else {})
 
     def _take_edit(self, one: Mapping[str, Any]) -> None:
-        for key in ("old_string", "oldString", "old_str"):
+        for key in _REPLACED:
             if isinstance(text := one.get(key), str) and text:
                 self.old.append(text[:_LONGEST])
-        for key in ("new_string", "newString", "new_str", "content", "new_source", "file_text"):
+        for key in _NEW:
             if isinstance(text := one.get(key), str):
                 self.text = f"{self.text}\n{text}"[-_LONGEST:]
 
@@ -96,7 +105,7 @@ class ToolCall:
     @property
     def mark(self) -> str:
         """What tells this call from the next: the client's id of it, else what it does."""
-        said = (self.name, self.line, self.paths, self.reads, self.looks, self.old, self.text)
+        said = (self.name, self.line, self.paths, self.reads, self.said, self.old, self.text)
         return self.id or f"{lookup.hash_of(repr(said)):08x}"
 
     @property
@@ -109,9 +118,14 @@ class ToolCall:
         """Whether what it says of its failure is more than that something is not there, or was not read: a program's own words."""
         return bool(self.line) or self.name.startswith("mcp_")
 
-    def commands(self) -> list[tuple[str, ...]]:
+    @property
+    def lines(self) -> list[commands.Words]:
+        """The commands that are run, as they are spelled."""
+        return commands.split(self.line)
+
+    def commands(self) -> list[commands.Words]:
         """Return what is run, without what only starts it."""
-        return [words for words in map(commands.strip, commands.split(self.line)) if words]
+        return [words for words in map(commands.strip, self.lines) if words]
 
 
 def _path_in(given: Mapping[str, Any]) -> list[str]:
@@ -181,11 +195,12 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
         return True
     if event == "post-tool" and call.error:
         return False
-    if not (call.paths or call.reads or call.line):
+    if not (call.paths or call.reads or call.line or call.said):
         return True
     root, path = lookup.find_path(cwd, env)
     known = lookup.Lookup(path) if path else None
     if known is None or not known.fresh:
         return False
     paths = lookup.all_below((*call.paths, *call.reads), cwd, root)
-    return not known.has_any(lookup.keys_of(paths, call.commands()))
+    names = triggers.keys_of((call.text, *call.said)) if known.has_names else ()
+    return not (known.has_any(lookup.keys_of(paths, call.commands())) or known.has_any(names))

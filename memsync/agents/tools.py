@@ -16,7 +16,7 @@ from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
 from memsync.memories import lookup
-from memsync.memories.anchored import FOLDER, SYMBOL, Match, Touched, find_anchored, save_lookup
+from memsync.memories.anchored import DUE, FOLDER, SYMBOL, Match, Touched, find_anchored, find_failing, save_lookup
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import format_time, shown_id
@@ -34,11 +34,13 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     project, call = session.project, ToolCall(payload)
     cwd = str(payload.get("cwd") or project.layout.start)
     decision, failure = Decision(Injection()), Injection()
-    if project.settings.enabled and (event == "pre-tool" or client.name in toolcall.AFTERWARDS):
-        decision = before_tool(session, touched_by(call, cwd, project.layout.root))
+    if project.settings.enabled:
+        is_asked = event == "pre-tool" or client.name in toolcall.AFTERWARDS
+        touched = touched_by(call, cwd, project.layout.root) if is_asked else Touched()
+        decision = decide(session, touched, call.error if event == "post-tool" else "")
         session.hold(decision.injection)
-    if project.settings.enabled and event == "post-tool" and call.error:
-        failure = after_failure(session, call, cwd)
+        if event == "post-tool" and call.error and not decision.is_due:
+            failure = after_failure(session, call, cwd)
     name = _event_name(client, event, payload)
     ask = decision.ask if client.asks and event == "pre-tool" else ""
     given = [found for found in (decision.injection, failure) if found.entries]
@@ -89,7 +91,7 @@ def _note(
     session: RecallSession, client: Client, event: str, call: ToolCall, decision: Decision, failure: Injection
 ) -> dict[str, Any]:
     given = [entry.id for found in (decision.injection, failure) for entry in found.entries]
-    why = {id_: f"it is anchored to {anchor}" for id_, anchor in decision.anchors.items()}
+    why = dict(decision.why)
     why |= {entry.id: "a command failed with what it speaks of" for entry in failure.entries}
     return {
         **describe(client, event, session.id, "", at=format_time(session.project.clock())),
@@ -102,30 +104,35 @@ def _note(
 
 
 class Decision(NamedTuple):
-    """What is given before a call, by which anchor each, what the client should ask the user, and why others are not given."""
+    """What is given before a call, why each, what the client should ask the user, and why others are not given."""
 
     injection: Injection
-    anchors: Mapping[str, str] = {}
+    why: Mapping[str, str] = {}
     ask: str = ""
     refused: Mapping[str, str] = {}
     matches: tuple[Match, ...] = ()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether one of what matches waits for the failure: what only speaks of it is not looked for then."""
+        return any(match.by.startswith("fails: ") for match in self.matches)
 
 
 def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:
     """Return what *call*, made in *cwd*, touches of the project at *root*."""
     real = os.path.realpath(root) if root else ""
     paths, reads = (lookup.all_below(named, cwd, real) if real else [] for named in (call.paths, call.reads))
-    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads)
+    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads, call.lines, call.said)
 
 
-def before_tool(session: RecallSession, touched: Touched) -> Decision:
-    """Return the memories that are anchored to what is *touched* and that the session does not have: the two nearest.
+def decide(session: RecallSession, touched: Touched, error: str = "") -> Decision:
+    """Return the memories that are due at what is *touched*, or at the *error*, or anchored there, and that the session does not have: the two nearest.
 
     Raises:
         StoreUnreadable, OutsideTree
     """
     project = session.project
-    matches = find_anchored(project, touched)
+    matches = [*(find_failing(project, error) if error else ()), *find_anchored(project, touched)]
     if not matches:
         return Decision(Injection(reason="nothing is anchored there"))
     rules = session.rules(asked=True)
@@ -150,17 +157,22 @@ def before_tool(session: RecallSession, touched: Touched) -> Decision:
         if had < LINES or (not one.is_read and (one.rank > FOLDER + 1 or _overlap(one, words) >= _SHARED))
     ]
     new = drop_copies((project.mark(match.entry) for match in chosen), rules.ledger)
-    by = {match.entry.id: str(match.anchor._replace(blob="")) for match in matches}
-    injection = session.build(new, had, limit=LINES, notes={id_: f"for {quoted(text)}" for id_, text in by.items()})
+    notes = {match.entry.id: f"for {quoted(match.where)}" for match in matches}
+    injection = session.build(new, had, limit=LINES, notes=notes)
     given = {entry.id for entry in injection.entries}
     limit = {one.entry.id: "limit" for one in fitting if one.entry.id not in given}
     return Decision(
         injection,
-        anchors={id_: text for id_, text in by.items() if id_ in given},
+        why={match.entry.id: say_why(match) for match in matches if match.entry.id in given},
         ask=_find_question(session, matches),
         refused=refused | limit,
         matches=tuple(matches),
     )
+
+
+def say_why(match: Match) -> str:
+    """Return why *match* is given."""
+    return f"it is due at {match.by}" if match.rank == DUE else f"it is anchored to {match.by}"
 
 
 def _words(text: str) -> list[str]:
@@ -170,7 +182,7 @@ def _words(text: str) -> list[str]:
 
 def _overlap(match: Match, words: set[str]) -> int:
     """Return how many words the memory has in common with what is written, those of its anchor aside."""
-    own = set(_words(match.entry.content)) - set(_words(str(match.anchor)))
+    own = set(_words(match.entry.content)) - set(_words(match.by))
     return len(own & words)
 
 

@@ -104,7 +104,7 @@ def _explain_verdict(verdict: Verdict) -> Iterator[str]:
     sure = "" if verdict.confidence is None else f"confidence {verdict.confidence:.2f} "
     alike = f": {render.short_id(verdict.evidence.alike)}" if verdict.evidence.alike else ""
     yield f"{render.short_id(verdict.entry.id)} {sure}{rule}: {MEANINGS[verdict.rule]}{alike}"
-    if verdict.confidence and verdict.confidence >= _NEARLY:
+    if verdict.evidence.why or (verdict.confidence or 0.0) >= _NEARLY:
         yield from (click.style(f"    {line}", dim=True) for line in _explain_evidence(verdict.evidence))
 
 
@@ -113,6 +113,8 @@ def _explain_evidence(evidence: Evidence) -> Iterator[str]:
     told = {"has": evidence.has, "has otherwise": instead, "lacks": evidence.lacks}
     if said := "; ".join(f"{name}: {', '.join(map(render.one_line, words))}" for name, words in told.items() if words):
         yield said
+    if evidence.why:
+        yield render.one_line(evidence.why)
     if evidence.place:
         yield f"anchored to {render.one_line(evidence.place)}, which the prompt names"
     if evidence.part:

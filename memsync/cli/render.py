@@ -144,6 +144,9 @@ def remembered(result: Remembered, now: datetime) -> str:
     if result.status == "superseded":  # what is named is the new one
         said = f"{click.style('replaces', fg=colour)} {', '.join(map(short_id, result.entry.memory.supersedes))}"
     lines = [entry_line(result.entry, now, f"{said}: ")]
+    commands = (anchor for anchor in result.entry.memory.anchors if anchor.startswith("$"))
+    if due := "; ".join(map(one_line, (*result.entry.memory.triggers, *commands))):
+        lines.append(f"  due at {due}")
     told = sorted((o for o in result.similar if o.relation in _TOLD), key=lambda o: o.relation != "contradicts")
     most = max(_GUESSES, sum(other.relation == "contradicts" for other in told))
     for other in told[:most]:

@@ -183,7 +183,7 @@ class Candidates:
         return found
 
     def approve(self, ids: Iterable[str]) -> list[Remembered]:
-        """Remember the named candidates, as one by hand would be: copies are found, secrets are blocked.
+        """Remember the named candidates, as one by hand would be: copies are found, secrets are blocked, what they name is anchored.
 
         What a correction supersedes is archived, and its tags are taken over.
 
@@ -191,6 +191,7 @@ class Candidates:
             MemoryNotFound: no such candidate; nothing was stored.
             SecretFound, StoreError: what was stored before stays, the rest waits.
         """
+        from memsync.memories.naming import Named, name_all
         from memsync.memories.remember import Draft, store_draft
 
         done = []
@@ -203,7 +204,8 @@ class Candidates:
             worth = max([memory.importance, *(entry.memory.importance for entry in replaces)])
             memory = memory._replace(importance=worth)
             scope = _choose_scope(replaces, folder.place.scope)
-            vetted = self._project.vetting.vet(memory, scope)
+            with Named(memory.content, None if scope == "global" else self._project.layout.root) as named:
+                vetted = self._project.vetting.vet(name_all(memory, named), scope)
             is_chosen = folder is not self._here or scope != folder.place.scope
             draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=is_chosen, is_approved=True)
             done.append(store_draft(self._project, draft))

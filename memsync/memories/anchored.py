@@ -1,4 +1,4 @@
-"""Which memories are anchored to what a tool touches, how closely, and the lookup file that says where there are none at all."""
+"""Which memories are anchored to what a tool touches, how closely, or due there; and the lookup file that says where there are none at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.memories import anchors, commands, lookup
+from memsync.memories import anchors, commands, lookup, triggers
 from memsync.memories.anchors import Anchor, find_block
 from memsync.memories.reach import list_hidden, walk
 from memsync.memories.results import Entry
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from memsync.skills.store import Anchored
     from memsync.store.places import Place
 
-# How closely an anchor fits; files that many memories are about are the least.
+# How closely an anchor fits; files that many memories are about are the least. A trigger says that it is due.
+DUE: Final = 5
 SYMBOL: Final = 4
 COMMAND: Final = 3
 FILE: Final = 2
@@ -31,7 +32,8 @@ FOLDER: Final = 1
 class Touched(NamedTuple):
     """What a tool touches: files below the root, commands without what only starts them, what is replaced, and all that is said.
 
-    `is_whole`: which part of the files it is cannot be told. `reads` are files that are only read.
+    `is_whole`: which part of the files it is cannot be told. `reads` are files that are only read. `lines` are the commands
+    as they are spelled, `names` the paths and patterns.
     """
 
     paths: Sequence[str] = ()
@@ -40,6 +42,8 @@ class Touched(NamedTuple):
     text: str = ""
     is_whole: bool = False
     reads: Sequence[str] = ()
+    lines: Sequence[commands.Words] = ()
+    names: Sequence[str] = ()
 
     def seen_from(self, prefix: str) -> Touched:
         """Return the same for a root above, from where the files are in the folder *prefix*."""
@@ -49,20 +53,31 @@ class Touched(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """Under which something may be anchored to it."""
-        return lookup.keys_of((*self.paths, *self.reads), self.commands)
+        return [*lookup.keys_of((*self.paths, *self.reads), self.commands), *triggers.keys_of((self.text, *self.names))]
+
+    def find_due(self, memory: Memory, keys: Collection[str]) -> str:
+        """Return the trigger of *memory* that says that it is due here; "" if none does. *keys* are those of all that is touched."""
+        due = (text for text in memory.triggers if triggers.key(text) in keys)
+        written = "" if self.lines else self.text
+        return next((t for t in due if triggers.is_used(t[5:], self.lines, self.names, written, self.old)), "")
 
 
 class Match(NamedTuple):
-    """A memory that is anchored to what is touched: by which anchor, and how closely. `is_read`: only because that is read."""
+    """A memory that is anchored to what is touched, or due there: by what, and how closely. `is_read`: only because that is read."""
 
     entry: Entry
-    anchor: Anchor
+    by: str
     rank: int
     is_read: bool = False
 
+    @property
+    def where(self) -> str:
+        """The place, the command or the name that a line says it is for."""
+        return self.by.partition(": ")[2] if self.rank == DUE else self.by
+
 
 def find_anchored(project: Project, touched: Touched) -> list[Match]:
-    """Return the memories that are anchored to what is *touched*, each by the anchor that fits best.
+    """Return the memories that are due where that is *touched*, or anchored to it, each by the anchor that fits best.
 
     Raises:
         StoreUnreadable, OutsideTree
@@ -75,6 +90,9 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
     for scope, memory, skill in _list_anchored(project):
         may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
         near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
+        if due := touched.find_due(memory, keys):
+            matches.append(Match(project.entry(scope, memory), due, DUE))
+            continue
         if not near:
             continue
         entry = project.entry(scope, memory)
@@ -84,11 +102,28 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
             rank, anchor = max(ranked or as_read, key=lambda pair: pair[0])
             if skill:
                 entry = replace(entry, flagged=skill.flagged)
-            matches.append(Match(entry, anchor, rank, is_read=not ranked))
+            matches.append(Match(entry, str(anchor._replace(blob="")), rank, is_read=not ranked))
     if project.above is None:
         return matches
     far, hidden = find_anchored(project.above, touched.seen_from(_find_prefix(project))), list_hidden(project)
     return [*matches, *(one for one in far if one.entry.scope == "project" and one.entry.id not in hidden)]
+
+
+def find_failing(project: Project, error: str) -> list[Match]:
+    """Return the memories that wait for a failure that says *error*.
+
+    Raises:
+        StoreUnreadable, OutsideTree
+    """
+    found = []
+    for scope, memory, _ in _list_anchored(project):
+        if due := next((text for text in memory.triggers if triggers.fails(text, error)), ""):
+            found.append(Match(project.entry(scope, memory), due, DUE))
+    if project.above is None:
+        return found
+    hidden = list_hidden(project)
+    far = (one for one in find_failing(project.above, error) if one.entry.scope == "project")
+    return [*found, *(one for one in far if one.entry.id not in hidden)]
 
 
 def _find_prefix(project: Project) -> str:
@@ -103,9 +138,10 @@ def _list_keys(project: Project) -> Iterator[str]:
     """Yield the keys of all that is anchored, from the root of *project* on."""
     for _, memory, _ in _list_anchored(project):
         yield from (anchors.parse(text).key for text in memory.anchors)
+        yield from map(triggers.key, memory.triggers)
     prefix = _find_prefix(project)
     for key in _list_keys(project.above) if project.above else ():
-        if key.startswith(("$", "*")) or not prefix:
+        if key.startswith(("$", "*", triggers.MARK)) or not prefix:
             yield key
         elif key.startswith(prefix):
             yield key.removeprefix(prefix) or "*"
@@ -134,10 +170,11 @@ def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored |
         project.stores.refresh()
         held = ((scope, store.memories().values()) for scope, store in project.stores.items())
         found = [(scope, memory) for scope, memories in held for memory in memories]
-    anchored = [one for one in found if one[1].anchors and one[1].archived_at is None]
+    anchored = [one for one in found if (one[1].anchors or one[1].triggers) and one[1].archived_at is None]
     anchored.sort(key=lambda one: one[1].id)
     for scope, store in project.stores.items():
-        if scope == "global":
+        if scope == "global":  # its anchors are places of other repositories
+            yield from ((where, memory._replace(anchors=()), None) for where, memory in anchored if where == scope)
             continue
         yield from ((where, memory, None) for where, memory in anchored if where == scope)
         for skill in list_anchored(store.place) if store.place.directory.is_dir() else ():

@@ -136,7 +136,9 @@ def pin(text: str, root: Path) -> str:
     path = fixed_path(anchor)
     why = explain_change(anchor, root) if is_inside(path, root) else f"{anchor.path!r} is not in the repository"
     if why and not (anchor.blob and is_inside(path, root)):
-        raise InvalidMemory(f"no anchor there: {why}; {_HINT}, from {root}")
+        raise InvalidMemory(
+            f"no anchor there: {why}; {_HINT}, from {root}; of a name that is wrong give the trigger 'not: {anchor.path}'"
+        )
     return str(pin_anchor(anchor, root))
 
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from memsync.memories import commands
+from memsync.memories import commands, triggers
 from memsync.system.home import run_dir
 
-FORMAT = 1
+FORMAT = 2
 _MOST = 60_000  # keys: a file stays below 256 KB whatever is anchored
 
 
@@ -94,13 +94,14 @@ class Lookup:
     def __init__(self, path: str) -> None:
         import json
 
-        self.fresh = False
+        self.fresh = self.has_names = False
         try:
             fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with open(fd, "rb") as file:
                 head, _, rest = file.read(1 << 20).partition(b"\n")
             about = json.loads(head)
             self._hashes = memoryview(rest[: len(rest) // 4 * 4]).cast("I")
+            self.has_names = about["names"]
             self.fresh = about["format"] == FORMAT and all(stamp_of(one[0]) == one for one in about["files"])
         except (OSError, ValueError, LookupError, TypeError):
             pass
@@ -133,8 +134,10 @@ def save(path: str, keys: Iterable[str], stamps: Sequence[Sequence[Any]]) -> Non
     import json
     from array import array
 
-    hashes = array("I", sorted({hash_of(key) for key in keys})[:_MOST])
-    head = json.dumps({"format": FORMAT, "files": list(stamps)}).encode()
+    keys = set(keys)
+    hashes = array("I", sorted(map(hash_of, keys))[:_MOST])
+    has_names = any(key.startswith(triggers.MARK) for key in keys)
+    head = json.dumps({"format": FORMAT, "names": has_names, "files": list(stamps)}).encode()
     new = f"{path}.{os.getpid()}.new"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.memories import commands
 from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, read_rows
+from memsync.memories.wrong_names import find_wrong
+from memsync.records import Memory, clean_triggers
 from memsync.store.places import find_git
 from memsync.store.search import Search
 from memsync.system import programs
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _PATH: Final = re.compile(
-    r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
+    r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|\.[a-z][\w-]{2,}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
 )
 _FOLDER: Final = re.compile(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
 _JOINED: Final = re.compile(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
@@ -72,6 +74,7 @@ class Named:
         self._found: dict[str, None] = {}
         self._sought: list[str] = []
         self._search: Search | None = None
+        self.wrong = find_wrong(content, lambda words: _is_command(words, root), lambda path: _is_there(path, root))
         if root is not None:
             self._look(content, root)
 
@@ -111,28 +114,41 @@ class Named:
             _TOO_LARGE.add(self.root)
         defined = _find_defined(self._sought, (paths or [])[: _FILES * len(self._sought)], self.root)
         found = self._found | dict.fromkeys(defined)
-        return tuple(found | dict.fromkeys(_find_commands(self._content, self.root)))[:_PIECES]
+        wrong = [f"$ {' '.join(words)}" for words in self.wrong.commands]
+        files = {path.partition("#")[0] for path in found}
+        others = _find_commands(self._content, self.root)
+        others = (
+            one for one in others if one.split()[1] not in files and not any(each.startswith(one) for each in wrong)
+        )
+        return tuple(dict.fromkeys((*wrong, *found, *others)))[:_PIECES]
 
 
-def pin_named(named: Named, pins: Collection[str]) -> tuple[str, ...]:
-    """Return the anchors of a new memory: its *pins*, which somebody gave, and what its text has *named*, its symbols pinned."""
+def name_all(memory: Memory, named: Named) -> Memory:
+    """Return the new *memory* with the anchors and triggers of what its text has *named* beside those that somebody gave, its symbols pinned."""
+    pins = memory.anchors
     known = {parse(text).path or text for text in pins}
     found = [parse(text) for text in named.finish()]
     new = [one for one in found if (one.path or str(one)) not in known]
     pinned = [pin_anchor(one, named.root) if one.symbol and named.root else one for one in new]
-    return tuple(dict.fromkeys((*pins, *map(str, pinned))))
+    triggers = dict.fromkeys((*memory.triggers, *clean_triggers(named.wrong.triggers)))
+    return memory._replace(anchors=tuple(dict.fromkeys((*pins, *map(str, pinned)))), triggers=tuple(triggers))
 
 
 def _find_paths(content: str, root: Path) -> Iterator[tuple[str, str]]:
     for match in _PATH.finditer(content):
         path = match[1].removeprefix("./")
-        if _may_be_there(path, root) and is_inside(path, root) and (root / path).exists():
+        if _may_be_there(path, root) and _is_there(path, root):
             is_folder = (root / path).is_dir()
             yield (f"{path}/" if is_folder else path), match[2] or ""
     for match in _FOLDER.finditer(content) if "/" in content else ():
         path = match[1].removeprefix("./")
         if path and _may_be_there(path, root) and is_inside(path, root) and (root / path).is_dir():
             yield path, ""
+
+
+def _is_there(path: str, root: Path | None) -> bool:
+    """Tell whether *path* is a file or a folder of the repository at *root*."""
+    return bool(root and path and is_inside(path, root) and (root / path).exists())
 
 
 def _may_be_there(path: str, root: Path) -> bool:
@@ -197,13 +213,13 @@ def _find_commands(content: str, root: Path) -> Iterator[str]:
             yield "$ " + " ".join((words[0], *plain[:1], *options[:1]))
 
 
-def _is_command(words: commands.Words, root: Path) -> bool:
+def _is_command(words: commands.Words, root: Path | None) -> bool:
     """Tell whether *words* are a command that is there: in the repository, known to everybody, or on this machine."""
     name = words[0]
     if not re.fullmatch(r"[a-z0-9][\w.+/-]*", name) or (len(words) > 1 and words[1] in _ORDINARY):
         return False
     if "/" in name:
-        return is_inside(name, root) and os.access(root / name, os.F_OK) and not (root / name).is_dir()
+        return _is_there(name, root) and not ((root or Path()) / name).is_dir()
     if len(words) == 1 and (name in _VAGUE or len(name) < 4):
         return False
     is_odd = name in _VAGUE or not re.fullmatch(r"[\w./:@=+,<>-]+", "".join(words))

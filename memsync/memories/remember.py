@@ -25,7 +25,7 @@ from memsync.memories.edits import (
     resolve_refs,
     say_replaced,
 )
-from memsync.memories.naming import Named, pin_named
+from memsync.memories.naming import Named, name_all
 from memsync.memories.results import Entry, Remembered, Status
 from memsync.memories.similar import (
     Ahead,
@@ -122,8 +122,8 @@ def remember(
     importance = None if given.get("importance") is None else memory.importance
     draft = Draft(_vet(project, memory, scope, replaces), scope, importance, replaces, is_chosen)
     ahead = _look_ahead(project, draft) if named.is_sought else None  # while git looks
-    if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
-        draft = draft._replace(memory=_vet(project, draft.memory._replace(anchors=anchored), scope, replaces))
+    if (placed := name_all(draft.memory, named)) != draft.memory:
+        draft = draft._replace(memory=_vet(project, placed, scope, replaces))
     if project.verify is None and project.settings.llm_provider:
         from memsync.llm.judge import verifier
 
