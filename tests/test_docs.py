@@ -75,6 +75,7 @@ def test_every_command_has_help_with_an_example(path):
 
 def test_every_group_and_command_is_in_the_tree():
     assert set(cli.list_commands(None)) == {
+        "check",
         "completion",
         "config",
         "demo",
@@ -89,6 +90,7 @@ def test_every_group_and_command_is_in_the_tree():
         "mcp",
         "hook",
         "memory",
+        "replay",
         "review",
         "serve",
         "sessions",
@@ -96,6 +98,7 @@ def test_every_group_and_command_is_in_the_tree():
         "status",
         "statusline",
         "sync",
+        "test",
         "trust",
         "ui",
         "uninstall",
