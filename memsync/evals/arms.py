@@ -21,7 +21,6 @@ from memsync.evals.replay import Given
 from memsync.format.codec import encode
 from memsync.learn.candidates import Candidates
 from memsync.learn.extract import from_session
-from memsync.learn.transcripts import list_steps
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id
 from memsync.store.checkout import Checkout
@@ -89,7 +88,7 @@ class Hooks:
     def learn(self, session: Session) -> list[Memory]:
         """Return what memsync learns of *session* by its rules, everything approved; the copy has it from now on."""
         self._now = session.events[-1].when or self._now
-        found = from_session(self.project, list(list_steps(session.events)), session.id)
+        found = from_session(self.project, session, session.id)
         candidates = Candidates(self.project)
         learned = []
         for one in candidates.propose(found.proposed):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from memsync.dedup import ALIKE, decide
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.format.textdiff import diff_lines
@@ -25,19 +26,26 @@ from memsync.system.texts import count
 
 _MEMORIES: Final = "memories.jsonl"
 _REJECTED: Final = "rejected.txt"
+_REFUSED: Final = "rejected.jsonl"  # what was rejected, word for word, for those whose hash stands in the other
+
+
+_AGAIN: Final = 0.05  # importance for each more session that taught it
+_MOST_IMPORTANT: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A memory that may be worth keeping: why, and where it was read (`file:line`)."""
+    """A memory that may be worth keeping: why, and where it was read (`file:line`); `also`: sessions that taught it again."""
 
     memory: Memory
     rationale: str = ""
     where: str = ""
+    also: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record with rationale and where."""
-        return {**codec.fields_of(self.memory), "rationale": self.rationale, "where": self.where}
+        also = {"also": list(self.also)} if self.also else {}
+        return {**codec.fields_of(self.memory), "rationale": self.rationale, "where": self.where, **also}
 
 
 def best_of(proposals: Sequence[Proposal], most: int | None) -> list[Proposal]:
@@ -145,13 +153,18 @@ class Candidates:
     def propose(self, proposals: Iterable[Proposal], *, most: int | None = None) -> list[Proposal]:
         """Put memories up for approval, and return those that are new: not stored, not waiting and not rejected before.
 
-        *most*: how many at most; the most important ones, in the order given.
+        What waits already and was learned in another session again is one proposal that says so, and a more important
+        one. *most*: how many at most; the most important ones, in the order given.
         """
         with self._here.writing():
+            waiting = {one.memory.id: one for one in self._here.read_memories()}
             known = {content_hash(one.memory.content) for one in self.memories()}
             known = known.union(*(folder.read_rejected() for folder in self._all))
             found = []
             for proposal in proposals:
+                if again := next((one for one in waiting.values() if _is_again(proposal, one)), None):
+                    waiting[again.memory.id] = _merge(again, proposal)
+                    continue
                 hash_ = content_hash(proposal.memory.content)
                 if hash_ in known or any(store.by_hash(hash_) for store in self._project.stores.values()):
                     continue
@@ -159,7 +172,7 @@ class Candidates:
                 memory = proposal.memory._replace(id=derive_id(proposal.memory.content))
                 found.append(replace(proposal, memory=memory))
             found = best_of(found, most)
-            self._here.write_memories([*self._here.read_memories(), *found])
+            self._here.write_memories([*waiting.values(), *found])
         if found:
             ids = " ".join(one.memory.id for one in found)
             self._project.journal.note_change(f"proposed {count(len(found), 'memory')}", f"reject {ids}")
@@ -221,11 +234,20 @@ class Candidates:
         """
         chosen = self._find(ids)
         with self._here.writing():
-            self._here.add_rejected(content_hash(one.memory.content) for one in chosen)
+            self._here.add_rejected([content_hash(one.memory.content) for one in chosen], chosen)
         self._drop({one.memory.id for one in chosen})
         for one in chosen:
             self._note("rejected", one)
         return chosen
+
+    def rejected(self) -> list[Memory]:
+        """Return what was rejected, as far as its words were kept."""
+        return [
+            one.memory
+            for folder in self._all
+            for one in folder.read_refused()
+            if content_hash(one.memory.content) in folder.read_rejected()
+        ]
 
     def _note(self, decided: str, proposal: Proposal) -> None:
         self._project.journal.note_change(
@@ -327,7 +349,13 @@ class _Folder:
         return (self.path / _MEMORIES).exists()
 
     def read_memories(self) -> list[Proposal]:
-        data, _ = files.read(self.path / _MEMORIES)
+        return self._read_proposals(_MEMORIES)
+
+    def read_refused(self) -> list[Proposal]:
+        return self._read_proposals(_REFUSED)
+
+    def _read_proposals(self, name: str) -> list[Proposal]:
+        data, _ = files.read(self.path / name)
         return [make_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
 
     def write_memories(self, proposals: Iterable[Proposal]) -> None:
@@ -342,7 +370,9 @@ class _Folder:
         data, _ = files.read(self.path / _REJECTED)
         return set(data.decode("ascii", "replace").split())
 
-    def add_rejected(self, hashes: Iterable[str]) -> None:
+    def add_rejected(self, hashes: Iterable[str], refused: Iterable[Proposal] = ()) -> None:
+        if kept := b"".join(codec.encode(make_record(one)) + b"\n" for one in refused):
+            files.append(self.path / _REFUSED, kept, private=self.place.private)
         if rows := "".join(f"{hash_}\n" for hash_ in hashes):
             files.append(self.path / _REJECTED, rows.encode(), private=self.place.private)
 
@@ -353,9 +383,11 @@ class _Folder:
         if rows != was:
             files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
 
-    def add(self, skills: Mapping[str, bytes], rejected: Collection[str]) -> None:
-        """Add what is not there yet."""
-        self.add_rejected(sorted(set(rejected) - self.read_rejected()))
+    def add(self, skills: Mapping[str, bytes], other: _Folder) -> None:
+        """Add *skills*, and what was rejected in *other*, as far as they are not there yet."""
+        there = self.read_refused()
+        refused = [one for one in other.read_refused() if one not in there]
+        self.add_rejected(sorted(other.read_rejected() - self.read_rejected()), refused)
         for name, data in skills.items():
             self.write_skill(name, data)
 
@@ -369,7 +401,7 @@ def carry(place: Place, to: Place) -> None:
         there = new.read_memories()
         ids = {one.memory.id for one in there}
         new.write_memories([*there, *(one for one in old.read_memories() if one.memory.id not in ids)])
-        new.add(old.read_skills(), old.read_rejected())
+        new.add(old.read_skills(), old)
 
 
 def carry_back(private: Place, kept: Place, place: Place) -> None:
@@ -382,24 +414,63 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
         memories = [one for one in was.read_memories() if one in waiting]
         skills = dict(was.read_skills().items() & out.read_skills().items())
         back.write_memories([*memories, *(one for one in back.read_memories() if one not in memories)])
-        back.add(skills, was.read_rejected())
+        back.add(skills, was)
         shutil.rmtree(was.path)  # from here on a second time changes nothing
         out.write_memories(one for one in waiting if one not in memories)
         for name in skills:
             out.drop_skill(name)
 
 
+def _is_again(new: Proposal, waiting: Proposal) -> bool:
+    """Tell whether *new* is what waits already, learned in another session."""
+    one, other = new.memory, waiting.memory
+    known = {other.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}
+    return (
+        bool(one.source_session_id and other.source_session_id)
+        and one.source_session_id not in known
+        and is_same_lesson(one, other)
+    )
+
+
+def _merge(waiting: Proposal, new: Proposal) -> Proposal:
+    """Return *waiting* with where *new* was learned as well."""
+    memory = waiting.memory
+    importance = round(min(memory.importance + _AGAIN, max(_MOST_IMPORTANT, memory.importance)), 2)
+    return replace(
+        waiting,
+        memory=memory._replace(
+            importance=importance, triggers=tuple(dict.fromkeys((*memory.triggers, *new.memory.triggers)))
+        ),
+        also=tuple(dict.fromkeys((*waiting.also, f"{new.memory.source_session_id}:{new.where.rpartition(':')[2]}"))),
+    )
+
+
+def is_same_lesson(one: Memory, other: Memory) -> bool:
+    """Tell whether two memories teach the same: they are due by the same trigger, or have none and say the same in whatever words."""
+    if one.triggers and other.triggers:
+        return bool(set(one.triggers) & set(other.triggers))
+    verdict = decide(one.content, other.content, 0.0)
+    return verdict.relation != "contradicts" and (
+        verdict.relation in ("duplicate", "contained", "contains") or verdict.similarity >= ALIKE
+    )
+
+
 def make_record(proposal: Proposal) -> Memory:
     """Return *proposal* as a record, whose other keys say why and where."""
-    about = {"rationale": proposal.rationale, "where": proposal.where}
+    about = {
+        "rationale": proposal.rationale,
+        "where": proposal.where,
+        **({"also": list(proposal.also)} if proposal.also else {}),
+    }
     return proposal.memory._replace(extra={**proposal.memory.extra, **about})
 
 
 def make_proposal(memory: Memory) -> Proposal:
     """Return the proposal that `make_record` made a record of."""
     extra = dict(memory.extra)
-    rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
-    return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)
+    rationale, where, also = str(extra.pop("rationale", "")), str(extra.pop("where", "")), extra.pop("also", ())
+    also = tuple(map(str, also)) if isinstance(also, list) else ()
+    return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where, also=also)
 
 
 def find_live(project: Project, ids: Iterable[str]) -> Iterator[Entry]:

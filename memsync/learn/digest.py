@@ -110,7 +110,7 @@ def _find_worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
             open_failures.append(call)
         elif call.failed is False and call.command not in found:
             corrected = [
-                old for old in open_failures if old.command != call.command and _same_end(old.command, call.command)
+                old for old in open_failures if old.command != call.command and is_same_end(old.command, call.command)
             ]
             open_failures = [old for old in open_failures if old not in corrected]
             found[call.command] = Worked(
@@ -119,7 +119,7 @@ def _find_worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
     return tuple(found.values())
 
 
-def _same_end(failed: str, worked: str) -> bool:
+def is_same_end(failed: str, worked: str) -> bool:
     """Tell whether two commands look like two tries at one thing: the same program, or the same purpose in their words."""
     one, other = _split_words(failed), _split_words(worked)
     if not one or not other:

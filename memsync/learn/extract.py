@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,15 +15,18 @@ from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.corrections import find_corrected, reword
+from memsync.learn.known import Known
+from memsync.learn.repairs import find_missing_in, repairs
 from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
-from memsync.learn.transcripts import Said, Step
-from memsync.learn.worth import INSTRUCTIONS, as_memory, is_said_to_last, why_dropped
+from memsync.learn.transcripts import Said
+from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, is_said_to_last, why_dropped
 from memsync.llm.answers import NUMBER, TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
 from memsync.records import Memory, clean_content, clean_cues, clean_tags
 from memsync.system.texts import read_utf8
+from memsync.transcripts.events import Session
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +43,14 @@ SHAPE: Final = list_of(
     )
 )
 _WHY: Final = {
-    ("user", False): "the user said so",
-    ("user", True): "the user put the agent right",
-    ("agent", False): "the agent found it out",
+    "refused": "the user refused a call with these words",
+    "corrected": "the user put the agent right",
+    "user": "the user said so",
+    "failed": "it failed, and then it worked",
+    "agent": "the agent found it out, and a command shows it",
 }
-_BY_USER: Final = (_WHY["user", False], _WHY["user", True])
+_WORTH, _EACH, _MOST = 0.65, 0.05, 0.8  # importance of a failure that was met once, of each more time, and the most
+_CORRECTED: Final = 0.75  # and at least of what the user put right
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -74,9 +81,8 @@ def extract(
         ImportFailed: it cannot be read.
         StoreError
     """
-    is_transcript = source.suffix == ".jsonl"
-    steps = transcripts.read(source) if is_transcript else None
-    found = list(statements(_read_text(source)) if steps is None else _read_conversation(steps))
+    session = _read_session(source) if source.suffix == ".jsonl" else None
+    found = list(statements(_read_text(source)) if session is None else _read_conversation(session))
     result = None
     note = ""
     if use_model and is_configured(project.settings):
@@ -85,28 +91,45 @@ def extract(
         except LlmError as error:
             note = f"by rules, because {error}"
             log.info("%s", note)
-    if result is None and steps is not None:
-        result = from_session(project, steps, str(source))
+    if result is None and session is not None:
+        result = from_session(project, session, str(source))
     elif result is None:
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
         result = by_rules(found, str(source), must_last=must_last)
-    if steps is not None:
-        found_in = tuple(_name_session(one, source) for one in result.proposed)
-        result = replace(result, proposed=found_in)
+    elif session is not None:
+        result = _leave_out_known(
+            project, replace(result, proposed=tuple(_name_session(one, session.id) for one in result.proposed))
+        )
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
 
 
-def from_session(project: Project, steps: Sequence[Step], source: str) -> Extracted:
+def from_session(project: Project, session: Session, source: str) -> Extracted:
     """Return what the rules find in a session, corrections with what they replace. Nothing is stored."""
-    result = by_wording(lessons(steps), source)
-    return replace(result, proposed=tuple(_mark_correction(project, one) for one in result.proposed))
+    root = project.layout.root
+    find_missing = find_missing_in(session.cwd, lambda path: root is None or (root / path).exists())
+    found = [*lessons(list(transcripts.list_steps(session.events))), *repairs(session.events, find_missing)]
+    result = by_wording([_place(one, session.cwd, root) for one in found], source)
+    proposed = (_mark_correction(project, _name_session(one, session.id)) for one in result.proposed)
+    return _leave_out_known(project, replace(result, proposed=tuple(proposed)))
+
+
+def _place(one: Lesson, there: str, root: Path | None) -> Lesson:
+    """Return *one* with the files below *there*, on the machine of the session, as the repository names them, and anchored to those it has."""
+    if there:
+        below = f"{there.rstrip('/')}/"
+        one = one._replace(
+            text=one.text.replace(below, ""), anchors=tuple(text.removeprefix(below) for text in one.anchors)
+        )
+    is_here = (text.startswith("$") or bool(root and (root / text).exists()) for text in one.anchors)
+    return one._replace(anchors=tuple(compress(one.anchors, is_here)))
 
 
 def _mark_correction(project: Project, one: Proposal) -> Proposal:
     """Return *one* with what it replaces, if the user said it: the same statement with the new value, where that is plain."""
     said = one.memory.content
-    wrong = find_corrected(project, said) if one.rationale in _BY_USER else []
+    is_users = one.rationale in (_WHY["refused"], _WHY["corrected"], _WHY["user"])
+    wrong = find_corrected(project, said) if is_users else []
     if not wrong:
         return one
     content = clean_content(reword(said, [entry.content for entry in wrong]))
@@ -115,9 +138,26 @@ def _mark_correction(project: Project, one: Proposal) -> Proposal:
     return replace(one, memory=memory, rationale=rationale)
 
 
-def _name_session(one: Proposal, transcript: Path) -> Proposal:
-    found = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", transcript.stem)
-    return replace(one, memory=one.memory._replace(source_session_id=found[0] if found else transcript.stem))
+def _name_session(one: Proposal, session: str) -> Proposal:
+    return replace(one, memory=one.memory._replace(source_session_id=session or None))
+
+
+def _leave_out_known(project: Project, found: Extracted) -> Extracted:
+    """Return *found* without what a memory or an instruction file says already, or somebody has rejected in other words."""
+    known = Known(project)
+    why = [known.who_says(one.memory) for one in found.proposed]
+    kept = tuple(one for one, who in zip(found.proposed, why, strict=True) if not who)
+    rows = ((one, who) for one, who in zip(found.proposed, why, strict=True) if who)
+    dropped = [Dropped(int(one.where.rpartition(":")[2] or 0), one.memory.content, who) for one, who in rows]
+    return replace(found, proposed=kept, dropped=(*found.dropped, *dropped))
+
+
+def _read_session(source: Path) -> Session:
+    """Return the session in *source*, under the name that its file has from the client."""
+    session = transcripts.read_session(source)
+    named = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", source.stem)
+    session.id = named[0] if named else session.id or source.stem
+    return session
 
 
 def _read_text(source: Path) -> str:
@@ -127,9 +167,9 @@ def _read_text(source: Path) -> str:
         raise ImportFailed(f"{source}: {error.strerror or error}") from error
 
 
-def _read_conversation(steps: Sequence[Step]) -> Iterator[Statement]:
+def _read_conversation(session: Session) -> Iterator[Statement]:
     """Yield what was said, for a model: who says it before each statement."""
-    for step in steps:
+    for step in transcripts.list_steps(session.events):
         if isinstance(step, Said):
             for one in statements(step.text):
                 yield Statement(f"{step.by}: {one.text}", step.line)
@@ -153,11 +193,15 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
     """Return what of the lessons of a session is worth a memory."""
     proposed, dropped = [], []
     for one in found:
-        if why := why_dropped(one.text):
+        if why := find_secret(one.text) if one.by == "failed" else why_dropped(one.text):
             dropped.append(Dropped(one.line, one.text, why))
         else:
-            why = _WHY[one.by, one.corrects]
-            proposed.append(Proposal(memory=as_memory(one.text), rationale=why, where=f"{name}:{one.line}"))
+            memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
+            if one.by == "failed":
+                memory = memory._replace(memory_type="fact", importance=min(_WORTH + _EACH * (one.times - 1), _MOST))
+            elif one.by in ("refused", "corrected"):
+                memory = memory._replace(importance=max(memory.importance, _CORRECTED))
+            proposed.append(Proposal(memory=memory, rationale=_WHY[one.by], where=f"{name}:{one.line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped))
 
 

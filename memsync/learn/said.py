@@ -1,12 +1,14 @@
-"""What was said in a session that lasts, judged sentence by sentence: rules and facts of the user, findings of the agent.
+"""What was said in a session that lasts: first what the user refused and put right, then their rules, decisions and facts.
 
-By wording alone: what is doubted, asked, hoped or only true now is left out, and so is what was taken back later.
+By wording alone: what is doubted, asked, hoped, pasted or only true now is left out, and so is what was taken back. The
+agent is believed only what the commands around it show.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup import decide
@@ -14,116 +16,248 @@ from memsync.learn.digest import is_correction, is_look
 from memsync.learn.rules import has, list_rules, pattern
 from memsync.learn.statements import statements
 from memsync.learn.transcripts import Call, Said, Step
+from memsync.memories import commands
+
+Source = Literal["refused", "corrected", "user", "agent", "failed"]
 
 _LONGEST: Final = 300
 _JOINED: Final = 3  # sentences of one message that are kept as one
 _FEWEST: Final = 3  # words
-_NOT_MEANT: Final = ("undone", "nothing", "passing", "doubt", "reported")
+_A_LINE: Final = 12
+_DEEP: Final = frozenset(
+    "gh mise npm pnpm yarn docker kubectl gcloud aws az".split()
+)  # programs whose commands have two words
+_SHORT: Final = 60  # characters of a command that is named whole
+_MANY: Final = 60  # words of a message that is rather pasted than said
+_SOME: Final = 30  # and of one in which nobody is addressed
+_TAKING_BACK: Final = frozenset(
+    "forget scratch ignore that what said told remark comment note about never mind last changed".split()
+)
+_NOT_MEANT: Final = ("nothing", "passing", "doubt", "reported", "private")
+_FILE: Final = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,8}|[\w.@-]+/[\w./@-]+")
 
 
 class Lesson(NamedTuple):
-    """A statement that lasts, the line it was said in and who said it. `corrects`: against what the agent had just done."""
+    """A statement that lasts, the line it was said in and who said it; what it is about, and what makes it due.
+
+    The files among its anchors are named as the call named them. `times`: how often it was met in the session.
+    """
 
     text: str
     line: int
-    by: Literal["user", "agent"]
-    corrects: bool = False
+    by: Source
+    anchors: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    times: int = 1
 
 
 def lessons(steps: Sequence[Step]) -> list[Lesson]:
     """Return what *steps* say that lasts, in order: of what contradicts, the later; of both, the user's."""
     found: list[Lesson] = []
+    before: Step | None = None
     for number, step in enumerate(steps):
-        if not isinstance(step, Said):
-            continue
-        if step.by == "user":
-            found = _take_back(found, step)
-            has_acted = any(not isinstance(one, Said) or one.by == "agent" for one in steps[:number])
-            corrects = has_acted and is_correction(step.text)
-            found += [Lesson(text, step.line, "user", corrects) for text in _judge_user(step.text)]
+        if isinstance(step, Call):
+            pass
+        elif step.by == "user":
+            found = _take_back(found, step.text)
+            is_told = step.refused is not None or (before is not None and is_correction(step.text))
+            by: Source = "refused" if step.refused else "corrected" if is_told else "user"
+            said = _judge_user(step.text, step.refused, is_told=is_told)
+            found += [Lesson(text, step.line, by, _find_anchors(step.refused)) for text in said]
         else:
-            if has("was-not", step.text):
-                found = [one for one in found if one.by == "user" or not has("cause", one.text)]
-            if _is_proved(steps, number):
-                found += [Lesson(text, step.line, "agent") for text in _judge_agent(step.text)]
+            found += [Lesson(text, step.line, "agent") for text in _judge_agent(step.text) if _is_shown(steps, number)]
+        before = step
     return _drop_contradicted(found)
 
 
-def _judge_user(text: str) -> Iterator[str]:
-    """Yield the statements of one message of the user."""
+def _find_anchors(call: Call | None) -> tuple[str, ...]:
+    """Return what *call* was about as anchors: its command, or its first file."""
+    if call is None:
+        return ()
+    return (f"$ {command}",) if (command := head_of(call.command)) else call.files[:1]
+
+
+def head_of(line: str) -> str:
+    """Return the program and its subcommands that *line* runs first, apart from moving about."""
+    words = find_words(line)
+    most = 3 if words[:1] and words[0] in _DEEP else 2
+    return " ".join([*words[:1], *takewhile(re.compile(r"[a-z][\w:-]*$").match, words[1:most])])
+
+
+def find_words(line: str) -> Sequence[str]:
+    """Return the words of the first command of *line*, apart from moving about."""
+    found = (commands.strip(one) for one in commands.split(line))
+    return next((one for one in found if one and one[0] not in ("cd", "export", "echo")), ())
+
+
+class _Message(NamedTuple):
+    """How a message is to be read: told after something was done, pasted, or with the wish that it is kept."""
+
+    is_told: bool
+    is_pasted: bool
+    is_kept: bool
+
+
+def _judge_user(text: str, refused: Call | None, *, is_told: bool) -> Iterator[str]:
+    """Yield the statements of one message of the user; *is_told*: it is against what was just done."""
+    text = pattern("undone").sub("", text) or " "
+    many = len(text.split())
+    is_typed = has("own", text) or text[0].islower() or (many <= _SOME and not has("code", text))
+    message = _Message(is_told, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
     kept: list[str] = []
+    before = ""
     for sentence, is_first in sentences(text):
         if is_first and kept:
-            yield " ".join(map(as_statement, kept))
+            yield _join(kept)
             kept = []
-        said = strip(sentence)
-        is_asked = sentence.rstrip(" )\"'").endswith("?")
-        if not said or is_asked or any(has(name, said) for name in _NOT_MEANT):
-            continue
-        follows = has("anaphor", said) or (has("policy", said) and not has("rule", said))
-        if kept and follows and len(kept) < _JOINED:
+        said = _resolve(_read_sentence(sentence, is_told=is_told), refused)
+        if kept and len(kept) < _JOINED and _follows(said):
             kept.append(said)
-        elif not has("anaphor", said) and _lasts(said):
+        elif not said or any(has(name, said) for name in (*_NOT_MEANT, "anaphor")):
+            before = ""
+        elif _lasts(said, message):
             if kept:
-                yield " ".join(map(as_statement, kept))
-            kept = [said]
+                yield _join(kept)
+            kept = [before, said] if before and not kept and has("pronoun", said) and has("rule", said) else [said]
+        else:
+            before = said if has("states", said) else ""
     if kept:
-        yield " ".join(map(as_statement, kept))
+        yield _join(kept)
 
 
-def _lasts(said: str) -> bool:
-    """Tell whether a sentence of the user states a rule, a decision, who does what, what is liked, or a fact."""
-    words = re.findall(r"[\w'’-]+", said)
-    if len(words) < _FEWEST or len(said) > _LONGEST:
-        return False
-    if any(has(name, said) for name in ("likes", "decided", "owns", "we", "rule")):
+def _join(kept: Iterable[str]) -> str:
+    return " ".join(map(as_statement, kept))
+
+
+def _follows(said: str) -> bool:
+    """Tell whether a sentence belongs to the statement before it: its reason, or more about what that names."""
+    if has("reason", said):
         return True
+    is_more = has("anaphor", said) or (has("policy", said) and not has("rule", said))
+    return is_more and not any(has(name, said) for name in _NOT_MEANT)
+
+
+def _read_sentence(sentence: str, *, is_told: bool) -> str:
+    """Return what a sentence says, "" for a question; one that asks for something else than what was done is none."""
+    said = pattern("wish").sub("", strip(sentence))
+    if sentence.rstrip(" )\"'”").endswith(("?", "？")):
+        asked = pattern("request").sub("", said, count=1)
+        return asked.rstrip("?") if is_told and asked != said else ""
+    for rule in list_rules("unasked") if is_told else ():
+        said = rule.pattern.sub(rule.text, said)
+    return _find_clause(pattern("when").sub("", said) if has("decided", said) else said)
+
+
+def _find_clause(said: str) -> str:
+    """Return *said*, or the clause of it that is a rule by itself where the one before it is about the moment."""
+    first, mark, rest = said.partition(", ")
+    is_moment = has("deictic", first) or has("anaphor", first) or has("passing", first)
+    return rest if mark and is_moment and has("rule", rest) and not has("anaphor", rest) else said
+
+
+def _resolve(said: str, refused: Call | None) -> str:
+    """Return *said* with the name of the call that it is about; "" where it points to something and that is not known."""
+    name = _name_of(refused) if refused else ""
+    if not has("deictic", said):
+        is_bare = refused and refused.command and re.match(r"(?:let'?s not|no|not|stop)\b", said, re.IGNORECASE)
+        return f"`{name}`: {said}" if is_bare and not has("hard", said) else said
+    if not refused or not name:
+        return ""
+    verb = "run" if refused.command else "edit"
+    named = re.sub(r"\bdo (?:this|that|it)\b", f"{verb} `{name}`", said, count=1, flags=re.IGNORECASE)
+    named = pattern("thing").sub(f"`{name}`", named, count=1) if named == said else named
+    named = pattern("there").sub(f"in `{name}`", named)
+    return "" if has("deictic", named) else named
+
+
+def _name_of(call: Call) -> str:
+    """Return what *call* was about: its file, the only file of its command, or the command."""
+    if call.files:
+        return call.files[0]
+    named = dict.fromkeys(
+        word
+        for words in commands.split(call.command)
+        for word in words[1:]
+        if _FILE.fullmatch(word) and " " not in word
+    )
+    whole = " ".join(find_words(call.command))
+    return next(iter(named)) if len(named) == 1 else whole if len(whole) <= _SHORT else head_of(call.command)
+
+
+def _lasts(said: str, message: _Message) -> bool:
+    """Tell whether a sentence of the user states a rule, a decision, who does what, what is liked, or a fact."""
+    words = re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]{2}|[\w'’-]+", said)
+    if len(words) < _FEWEST - has("rule", said) or len(said) > _LONGEST:
+        return False
+    if message.is_pasted and not has("ours", said):
+        return False
+    is_told = message.is_told and has("told", said)
+    if has("likes", said) or re.search(r"\bI\b", said):
+        return has("likes", said) or is_told
+    if is_told or any(has(name, said) for name in ("decided", "owns", "we", "rule")):
+        return True
+    if message.is_pasted or has("code", said):
+        return message.is_kept and has("states", said)
+    return _is_general(said, message, len(words))
+
+
+def _is_general(said: str, message: _Message, words: int) -> bool:
+    """Tell whether a sentence without the words of a rule is one, or states a fact about something exact."""
     if has("policy", said):
-        is_for_many = re.search(r"\b(?:in|for) (?:all |unit |integration |the )?\w+s\b", said)
-        return bool(is_for_many or (has("hard", said) and re.search(r"\b(?:for|in|with|on)\b", said)))
-    return has("states", said) and (has("hard", said) or len(words) > 4)
+        return has("scope", said) and (has("hard", said) or message.is_told or words < _A_LINE)
+    if has("weak", said) and not said.lower().startswith("let"):
+        return True
+    return has("states", said) and (has("hard", said) or has("named thing", said) or message.is_kept)
 
 
 def _judge_agent(text: str) -> Iterator[str]:
-    """Yield what the agent found out in one message."""
+    """Yield what the agent found out in one short message; a report is none."""
+    if len(text.split()) > _MANY or re.search(r"(?m)^(?:#|\s*(?:[-*]|\d+\.) |\*\*)", text):
+        return
     for sentence, _ in sentences(text):
         said = pattern("then").sub("", strip(sentence)).strip(" ,;")
-        is_open = sentence.endswith("?") or said.endswith(":")
-        if is_open or any(has(name, said) for name in ("doubt", "passing", "doing", "anaphor")):
+        if sentence.endswith(("?", ":")) or any(has(name, said) for name in ("doubt", "doing", "anaphor")):
             continue
         if len(said) <= _LONGEST and has("found", said) and has("hard", said):
             yield as_statement(said)
 
 
-def _is_proved(steps: Sequence[Step], number: int) -> bool:
-    """Tell whether what the agent says in *number* has been tried: the last command before it worked, or the next one does.
+def _is_shown(steps: Sequence[Step], number: int) -> bool:
+    """Tell whether commands show what the agent says in *number*: one had failed, and the next one works, or the last did already.
 
-    A command after the user's next word proves nothing of it.
+    A command beyond the user's words shows nothing of it.
     """
-    for way in (range(number - 1, -1, -1), range(number + 1, len(steps))):
-        for place in way:
-            step = steps[place]
-            if isinstance(step, Said) and step.by == "user":
-                break
-            if isinstance(step, Call) and step.kind == "command" and step.failed is not None:
-                if not step.failed and not is_look(step.command):
-                    return True
-                if place > number or step.failed:
-                    break
-    return False
+    before, after = _list_ran(reversed(steps[:number])), _list_ran(steps[number + 1 :])
+    return any(before) and (after[:1] == [False] or before[:1] == [False])
 
 
-def _take_back(found: list[Lesson], step: Said) -> list[Lesson]:
-    """Drop what the user said last where *step* takes it back, and what the agent said that it contradicts."""
-    if not has("undone", step.text):
+def _list_ran(steps: Iterable[Step]) -> list[bool]:
+    """Return of the commands in *steps*, up to the user's next words, whether they failed; those that only look do not count."""
+    said = takewhile(lambda step: not (isinstance(step, Said) and step.by == "user"), steps)
+    ran = (step for step in said if isinstance(step, Call) and step.kind == "command" and step.failed is not None)
+    return [bool(call.failed) for call in ran if call.failed or not is_look(call.command)]
+
+
+def _take_back(found: list[Lesson], text: str) -> list[Lesson]:
+    """Drop what the user said before where *text* takes it back: all that has its words, or the last where it names nothing."""
+    if not (taken := pattern("undone").search(text)):
         return found
-    last = max((one.line for one in found if one.by == "user"), default=0)
-    return [one for one in found if one.line != last or one.by != "user" or not _share(one.text, step.text)]
+    last = max((one.line for one in found if one.by != "agent"), default=0)
+    exact = set(re.findall(r"\b\w*\d\w*\b|`[^`]+`", taken[0]))
+    return [
+        one
+        for one in found
+        if one.by == "agent"
+        or (
+            not exact & set(re.findall(r"\w+", one.text))
+            and (exact or one.line != last or not _share(one.text, taken[0]))
+        )
+    ]
 
 
 def _share(one: str, other: str) -> bool:
     here, there = (set(re.findall(r"\w{4,}", text.lower())) for text in (one, other))
-    return not here or bool(here & there)
+    return not here or not there - _TAKING_BACK or bool(here & there)
 
 
 def _drop_contradicted(found: Sequence[Lesson]) -> list[Lesson]:
@@ -134,11 +268,11 @@ def _drop_contradicted(found: Sequence[Lesson]) -> list[Lesson]:
         for other in list(kept):
             relation = decide(one.text, other.text, 0.0).relation
             if relation == "contradicts":
-                if one.by == "agent" and other.by == "user":
+                if one.by == "agent" and other.by != "agent":
                     beaten = True
                 else:
                     kept.remove(other)
-            elif relation in ("duplicate", "contained") and one.by == "agent":
+            elif relation == "duplicate" or (relation == "contained" and one.by == "agent"):
                 beaten = True
         if not beaten:
             kept.append(one)
@@ -166,7 +300,8 @@ def strip(sentence: str) -> str:
     while sentence != before:
         before, sentence = sentence, pattern("lead").sub("", sentence, count=1)
     sentence = pattern("inside").sub("", pattern("aside").sub("", sentence))
-    return pattern("tail").sub("", sentence).strip(" ,;–—").rstrip("-")
+    sentence = pattern("tail").sub("", sentence).strip(" ,;–—").rstrip("-")
+    return sentence.rstrip(")") if sentence.count(")") > sentence.count("(") else sentence
 
 
 def as_statement(text: str) -> str:
@@ -176,6 +311,7 @@ def as_statement(text: str) -> str:
         text = rule.pattern.sub(rule.text, text)
     text = re.sub(r"!+(?=\s|$)", ".", text)
     first = text.split(maxsplit=1)[0] if text else ""
-    if re.fullmatch(r"[a-z]+(?:'[a-z]+)?[,:]?", first):
+    is_spaced = not re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", text)
+    if is_spaced and re.fullmatch(r"[a-zà-ÿ]+(?:'[a-z]+)?[,:]?", first):
         text = text[:1].upper() + text[1:]
-    return text if not text or text[-1] in ".!?…" else f"{text}."
+    return text if not text or text[-1] in ".!?…。！" else f"{text}{'.' if is_spaced else '。'}"

@@ -19,6 +19,7 @@ from memsync.system.texts import count
 
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
 MOST_MEMORIES: Final = 50
+MOST_OF_ONE: Final = 5  # memories of one session, the best: what can be judged in a minute
 MOST_SKILLS: Final = 5
 _FEWEST_COMMANDS: Final = 2
 _NAME_WORDS: Final = 4
@@ -51,7 +52,7 @@ def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -
             "extracted": 0,
             "reason": f"{count(waiting, 'candidate')} {'waits' if waiting == 1 else 'wait'}; `memsync candidates` shows them",
         }
-    found = extract(project, transcript, use_model=use_model, most=MOST_MEMORIES - waiting)
+    found = extract(project, transcript, use_model=use_model, most=min(MOST_OF_ONE, MOST_MEMORIES - waiting))
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 
 

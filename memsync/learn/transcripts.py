@@ -10,17 +10,19 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed
+from memsync.learn.rules import read_rows
 from memsync.memories.project import Project
 from memsync.store import checkout
 from memsync.system.home import find_home
 from memsync.system.limits import read_json
 from memsync.transcripts import events, reading
-from memsync.transcripts.events import Event, Prompt, Result, Words, says_failure
+from memsync.transcripts.events import Event, Prompt, Result, Session, Words, says_failure
 from memsync.transcripts.reading import Source
 
 Kind = Literal["command", "edit", "read", "memory", "other"]
@@ -30,33 +32,23 @@ _KEPT: Final = 4_000
 _COMMANDS: Final = {"bash", "shell", "exec_command", "local_shell", "run_shell_command", "container.exec"}
 _EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
 _READS: Final = {"read", "grep", "glob", "ls", "read_file", "read_many_files", "list_directory", "search_file_content"}
-# What the clients and memsync put around the user's words, also as Gemini escapes it.
-_WRAPPED: Final = re.compile(
-    r"(?:<|&lt;)(project-memory|session_context|hook_context|untrusted_context|system-reminder)\b[^>]*?(?:>|&gt;)"
-    r".*?(?:<|&lt;)/\1(?:>|&gt;)",
-    re.DOTALL,
-)
-_NOT_SAID: Final = (
-    "<session_context>", "<local-command-", "<command-name>", "<command-message>", "<environment_context>",
-    "<user_instructions>", "# AGENTS.md instructions", "<bash-input>", "<bash-stdout>", "[Request interrupted",
-    "Another language model started to solve this problem", "This session is being continued from a previous conversation",
-)  # fmt: skip
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _OURS: Final = re.compile(r"^(?:uvx? (?:tool )?(?:run )?)?memsync\b|^gobby (?:memory|skill)\b")
 
 
 @dataclass(slots=True)
 class Said:
-    """Words of the user or of the agent, as they stood in line `line`."""
+    """Words of the user or of the agent, as they stood in line `line`; `refused` is the call that the user refused with them."""
 
     by: Literal["user", "agent"]
     text: str
     line: int
+    refused: Call | None = None
 
 
 @dataclass(slots=True)
 class Call:
-    """A tool that the agent used. `failed` is None where the transcript ends before the answer."""
+    """A tool that the agent used, as it was recorded. `failed` is None where the user refused it, or no answer is there."""
 
     tool: str
     kind: Kind
@@ -65,6 +57,8 @@ class Call:
     files: tuple[str, ...] = ()
     output: str = ""
     failed: bool | None = None
+    event: events.Call | None = None
+    result: Result | None = None
 
 
 Step = Said | Call
@@ -74,9 +68,12 @@ Step = Said | Call
 
 
 def read(path: Path) -> list[Step]:
-    """Return the steps of the transcript *path*, in order. A last line that is cut off is left out.
+    """Return the steps of the transcript *path*, in order, as `read_session` reads it; of each text 4,000 characters are kept."""
+    return list(list_steps(read_session(path).events))
 
-    The file is streamed; of each text 4,000 characters are kept.
+
+def read_session(path: Path) -> Session:
+    """Return the session in the transcript *path*. A last line that is cut off is left out; the file is streamed.
 
     Raises:
         ImportFailed: it cannot be read, or is not a transcript of a client that we know.
@@ -85,37 +82,50 @@ def read(path: Path) -> list[Step]:
     if session is None:
         what = "a transcript of Claude Code, Codex, Gemini CLI or Copilot CLI"
         raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
-    return list(list_steps(session.events))
+    return session
 
 
 def list_steps(recorded: Iterable[Event]) -> Iterator[Step]:
-    """Yield what was said and called in the session itself."""
+    """Yield what was said and called in the session itself, and what the user refused also of a subagent."""
     calls: dict[str, Call] = {}
     for event in recorded:
-        if event.thread:
-            continue
-        if isinstance(event, Prompt | Words):
-            by: Literal["user", "agent"] = "user" if isinstance(event, Prompt) else "agent"
-            text = _WRAPPED.sub("", event.text).strip()
-            if text and not (text.startswith(_NOT_SAID) or (isinstance(event, Prompt) and event.is_command)):
-                yield Said(by, text[:_KEPT], event.line)
-        elif isinstance(event, events.Call):
+        if isinstance(event, events.Call):
             calls[event.id] = call = _make_call(event)
-            yield call
+            if not event.thread:
+                yield call
         elif isinstance(event, Result) and event.id in calls:
-            _note_result(calls.pop(event.id), event)
+            _note_result(call := calls.pop(event.id), event)
+            if words := "" if event.refusal == "no" else _strip(event.refusal):
+                yield Said("user", words, event.line, call)
+        elif isinstance(event, Prompt | Words) and not event.thread:
+            by: Literal["user", "agent"] = "user" if isinstance(event, Prompt) else "agent"
+            if not (isinstance(event, Prompt) and event.is_command) and (text := _strip(event.text)):
+                yield Said(by, text, event.line)
+
+
+@cache
+def _boilerplate(kind: str) -> re.Pattern[str]:
+    """Return what finds the texts of the clients of that *kind*."""
+    rows = (row for row in read_rows("boilerplate.tsv") if row[2] == kind)
+    return re.compile("|".join(f"(?:{row[3]})" for row in rows), re.DOTALL)
+
+
+def _strip(text: str) -> str:
+    """Return what of *text* somebody said; "" where a client or memsync wrote it."""
+    said = _boilerplate("rest").split(_boilerplate("part").sub("", text), maxsplit=1)[0].strip()
+    return "" if _boilerplate("whole").match(said) else said[:_KEPT]
 
 
 def _note_result(call: Call, result: Result) -> None:
-    call.failed = bool(result.failed) or bool(says_failure(result.text))
-    call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrap, result.text).strip()[-_KEPT:]
+    call.result = result
+    call.failed = None if result.refusal else bool(result.failed) or bool(says_failure(result.text))
+    call.output = "" if call.kind == "memory" else _boilerplate("part").sub(_unwrap, result.text).strip()[-_KEPT:]
 
 
 def _unwrap(found: re.Match[str]) -> str:
     """Keep the output of a tool that Gemini wraps, and nothing that was injected."""
-    if found[1] != "untrusted_context":
-        return ""
-    return re.sub(r"(?:<|&lt;)/?untrusted_context(?:>|&gt;)", "", found[0])
+    inside = re.fullmatch(r"(?s)(?:<|&lt;)untrusted_context\b[^>]*?(?:>|&gt;)(.*)(?:<|&lt;)/.*", found[0])
+    return inside[1] if inside else ""
 
 
 def _make_call(event: events.Call) -> Call:
@@ -131,7 +141,8 @@ def _make_call(event: events.Call) -> Call:
         kind = "edit"
     elif name in _READS:
         kind = "read"
-    return Call(tool=tool, kind=kind, line=event.line, command=command[:_KEPT], files=_find_files(event.given))
+    files = _find_files(event.given)
+    return Call(tool=tool, kind=kind, line=event.line, command=command[:_KEPT], files=files, event=event)
 
 
 def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:

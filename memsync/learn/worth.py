@@ -15,24 +15,30 @@ INSTRUCTIONS: Final = (
     ".github/copilot-instructions.md", "MEMORY.md",
 )  # fmt: skip
 _LONGEST: Final = 500
-_FEWEST_WORDS: Final = 4
+_FEWEST_WORDS: Final = 3
 
 
 def why_dropped(text: str) -> str:
     """Return why *text* is not worth remembering; empty if it may be."""
     if len(text) > _LONGEST:
         return f"longer than {_LONGEST} characters"
-    if len(re.findall(r"\w+", text)) < _FEWEST_WORDS:
+    if len(re.findall(r"\w+", text)) + len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]", text)) // 2 < _FEWEST_WORDS:
         return "too short to stand alone"
     for rule in list_rules("dropped"):
         if rule.pattern.search(text):
             return rule.text
     if text.endswith(":"):
         return "the beginning of a list"
-    if found := secrets.scan(text):
-        return f"looks like a secret ({secrets.describe(found)})"
+    if secret := find_secret(text):
+        return secret
     letters = sum(letter.isalpha() or letter.isspace() for letter in text)
     return "mostly code" if letters < 0.6 * len(text) else ""
+
+
+def find_secret(text: str) -> str:
+    """Return which secret *text* seems to hold; empty if it holds none."""
+    found = secrets.scan(text)
+    return f"looks like a secret ({secrets.describe(found)})" if found else ""
 
 
 def is_said_to_last(text: str) -> bool:

@@ -1,0 +1,238 @@
+"""What `memsync memory extract` proposes of a recorded session: first what the user refused, put right and ruled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import GitRepo, memsync
+
+ROOT = "/home/ann/shop"
+REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+
+
+class Session:
+    """Writes the transcript of one session of Claude Code."""
+
+    def __init__(self, name: str = "one") -> None:
+        self.name, self.rows = name, []
+
+    def row(self, kind: str, content: object) -> Session:
+        number = len(self.rows) + 1
+        self.rows.append({
+            "type": kind, "uuid": f"{self.name}{number}", "sessionId": self.name, "cwd": ROOT,
+            "timestamp": f"2026-03-02T10:{number:02d}:00Z", "message": {"role": kind, "content": content},
+        })  # fmt: skip
+        return self
+
+    def says(self, text: str) -> Session:
+        return self.row("user", text)
+
+    def call(self, tool: str, result: str = "ok", *, failed: bool = False, **given: str) -> Session:
+        id_ = f"{self.name}-{len(self.rows)}"
+        self.row("assistant", [{"type": "tool_use", "id": id_, "name": tool, "input": given}])
+        return self.row("user", [{"type": "tool_result", "tool_use_id": id_, "content": result, "is_error": failed}])
+
+    def refuses(self, words: str, tool: str = "Edit", **given: str) -> Session:
+        given = given or {"file_path": f"{ROOT}/src/state.go", "old_string": "a", "new_string": "b"}
+        return self.call(tool, REFUSED + words, failed=True, **given)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    repo = GitRepo.create(tmp_path / "shop")
+    for name in ("src/state.go", "config/shop.yaml"):
+        (repo.root / name).parent.mkdir()
+        (repo.root / name).write_text("a\n")
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "the shop")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    return repo.root
+
+
+def extract(shop: Path, session: Session, *options: str) -> dict[str, Any]:
+    path = shop.parent / f"{session.name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in session.rows))
+    ran = memsync("memory", "extract", str(path), "--no-llm", "--json", *options, cwd=shop)
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["sources"][0]
+
+
+def texts(shop: Path, session: Session) -> list[str]:
+    return [one["content"] for one in extract(shop, session, "--dry-run")["proposed"]]
+
+
+def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(shop):
+    words = "Never use ioutil in this repository, always use os.WriteFile with 0600"
+    session = Session().says("write the state file").refuses(words)
+    (one,) = extract(shop, session.refuses("don't do that", "Bash", command="git push --force"), "--dry-run")[
+        "proposed"
+    ][:1]
+    assert (one["content"], one["anchors"]) == (f"{words}.", ["src/state.go"])
+    assert one["rationale"] == "the user refused a call with these words"
+    assert (one["source_session_id"], one["where"].rpartition(":")[2]) == ("one", "3")
+    assert texts(shop, session)[1:] == ["Don't run `git push --force`."]
+
+
+@pytest.mark.parametrize(
+    ("words", "learned"),
+    [
+        ("no, I did not say commit anything", "Unless asked, do not commit anything."),
+        ("can we use our logging framework? should be WARN", "Use our logging framework."),
+        ("don't touch this", "Don't touch `src/state.go`."),
+        ("We don't want if-else here, switch instead", "We don't want if-else in `src/state.go`, switch instead."),
+        ("nein, nimm pnpm statt npm", "Nimm pnpm statt npm."),
+        ("Das hier nicht anfassen", "`src/state.go` nicht anfassen."),
+        ("No toques esto", "No toques `src/state.go`."),
+        ("non, utilise pnpm au lieu de npm", "Utilise pnpm au lieu de npm."),
+        ("Nunca altere o arquivo gerado", "Nunca altere o arquivo gerado."),
+        ("不要用 npm，用 pnpm", "不要用 npm，用 pnpm。"),
+        ("生成されたファイルは絶対に編集しないでください", "生成されたファイルは絶対に編集しないでください。"),
+    ],
+)
+def test_a_refusal_becomes_one_line_that_stands_alone_in_the_language_it_was_said_in(shop, words, learned):
+    assert texts(shop, Session().says("go on").refuses(words)) == [learned]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "what are you doing?", "wait, let's talk about this", "do we even know the prompt?", "warum machst du das?", "看起来不错",
+        "ok", "maybe we should always test this first", "The password for the staging db is hunter2secret99",
+        "The user wants to clarify these questions.\n    This means they may have additional information.",
+    ],
+)  # fmt: skip
+def test_a_question_a_plan_a_secret_and_what_the_client_writes_are_not_proposed(shop, words):
+    assert texts(shop, Session().says("go on").refuses(words)) == []
+
+
+def test_what_a_client_writes_is_nobodys_word(shop):
+    session = Session()
+    for text in (
+        "Operation stopped by hook: never start a second session here",
+        "Implement the following plan:\n\n# Plan\n\nWe always use the outbox table for events.",
+        "<bash-input>we never use tabs</bash-input>",
+        "fix the outbox\nIf you need specific details from before exiting plan mode, always read the full transcript",
+    ):
+        session.says(text)
+    assert texts(shop, session.says("<ide_opened_file>We never use tabs</ide_opened_file>we use pnpm")) == [
+        "We use pnpm."
+    ]
+
+
+def test_what_a_memory_or_an_instruction_file_says_is_not_proposed_and_it_is_said_which(shop):
+    (shop / "AGENTS.md").write_text("# Rules\n\n- Never push to main without a review.\n")
+    memsync("remember", "We use pnpm for the web client", cwd=shop)
+    session = Session().says("We use pnpm for the web client").says("Never push to main without a review.")
+    found = extract(shop, session)
+    assert found["proposed"] == []
+    memory, file = (one["why"] for one in found["dropped"])
+    assert memory.startswith("mm-")
+    assert memory.endswith("says it already")
+    assert file == "AGENTS.md:3 says it already"
+
+
+def test_what_was_rejected_does_not_come_back_in_other_words(shop):
+    (one,) = extract(shop, Session("a").says("We always use pnpm for the web client"))["proposed"]
+    assert memsync("reject", one["id"], cwd=shop).code == 0
+    found = extract(shop, Session("b").says("For the web client, we always use pnpm"))
+    assert (found["proposed"], found["dropped"][0]["why"]) == ([], "it was rejected before")
+
+
+def test_the_same_lesson_of_two_sessions_is_one_proposal_that_names_both_and_counts_for_more(shop):
+    rule = "Never edit config/shop.yaml by hand"
+    (first,) = extract(shop, Session("a").says(rule))["proposed"]
+    assert extract(shop, Session("b").says("fine").says(f"{rule}!"))["proposed"] == []
+    (waiting,) = json.loads(memsync("candidates", "--json", cwd=shop).out)["candidates"]
+    assert (waiting["id"], waiting["also"]) == (first["id"], ["b:2"])
+    assert waiting["importance"] > first["importance"]
+
+
+LINT = "src/state.go:12:9: error returned from external package is unwrapped: sig: func save() error (wrapcheck)\n\treturn err\n\t^"
+
+
+def repairs(shop: Path, session: Session) -> list[tuple[str, list[str], list[str]]]:
+    found = extract(shop, session, "--dry-run")["proposed"]
+    assert {one["rationale"] for one in found} <= {"it failed, and then it worked"}
+    return [(one["content"], one.get("anchors", []), one.get("triggers", [])) for one in found]
+
+
+def test_a_rule_of_a_linter_is_told_with_the_lines_that_made_the_same_command_green(shop):
+    edit = {
+        "file_path": f"{ROOT}/src/state.go",
+        "old_string": "\tx()\n\treturn err\n}",
+        "new_string": '\tx()\n\treturn fmt.Errorf("save: %w", err)\n}',
+    }
+    session = Session().says("lint").call("Bash", LINT, failed=True, command="make lint 2>&1").call("Edit", **edit)
+    assert repairs(shop, session) == []
+    told = (
+        "`make lint` fails on wrapcheck (error returned from external package is unwrapped): "
+        'write `return fmt.Errorf("save: %w", err)` instead of `return err`.'
+    )
+    passed = session.call("Bash", "ok", command="make lint 2>&1")
+    assert repairs(shop, passed) == [(told, ["$ make lint"], ["fails: (wrapcheck)"])]
+
+
+def test_a_name_that_is_not_there_is_told_with_the_one_that_was_found(shop):
+    missing = {"failed": True, "file_path": f"{ROOT}/config/shop.yml"}
+    session = Session().says("read the settings").call("Read", "File does not exist.", **missing)
+    assert repairs(shop, session.call("Read", "a", file_path=f"{ROOT}/src/state.go")) == []
+    told = ("There is no `config/shop.yml`; it is `config/shop.yaml`.", ["config/shop.yaml"], ["not: config/shop.yml"])
+    assert repairs(shop, session.call("Read", "a", file_path=f"{ROOT}/config/shop.yaml")) == [told]
+    session = Session().call("Read", "File does not exist. Did you mean shop.yaml?", **missing)
+    assert repairs(shop, session) == [told]
+    there_is_none = {"failed": True, "pattern": "x", "path": f"{ROOT}/src/commands"}
+    session = Session().call("Grep", "Path does not exist: src/commands", **there_is_none)
+    assert repairs(shop, session.call("Read", "a", file_path=f"{ROOT}/src/state.go")) == [
+        ("There is no folder `src/commands`; look in `src`.", ["src/"], ["not: src/commands"])
+    ]
+
+
+def test_an_option_that_a_program_lacks_is_told_with_the_command_that_worked(shop):
+    session = (
+        Session()
+        .says("which files?")
+        .call("Bash", "unknown flag: --stat\n\nUsage:", failed=True, command="gh pr diff 88 --stat")
+    )
+    assert repairs(shop, session.call("Bash", "a.go", command="gh pr diff 88 --name-only")) == [
+        (
+            "`gh pr diff` has no `--stat`; `gh pr diff 88 --name-only` works.",
+            ["$ gh pr diff"],
+            ["fails: unknown flag: --stat"],
+        )
+    ]
+
+
+def test_what_has_to_run_before_is_told_where_nothing_else_was_changed(shop):
+    failed = {"failed": True, "command": "make serve"}
+    session = (
+        Session()
+        .says("serve")
+        .call("Bash", "error: no database is running", **failed)
+        .call("Bash", command="make db-up")
+    )
+    assert repairs(shop, session.call("Bash", command="make serve")) == [(
+        "`make serve` fails (“error: no database is running”) until `make db-up` has run.",
+        ["$ make serve"], ["fails: error: no database is running"],
+    )]  # fmt: skip
+    edited = Session().call("Bash", "error: no database is running", **failed).call("Bash", command="make db-up")
+    edited.call("Edit", file_path=f"{ROOT}/src/state.go", old_string="a", new_string="b").call(
+        "Bash", command="make serve"
+    )
+    assert repairs(shop, edited) == []
+
+
+def test_tests_that_fail_and_are_made_green_teach_nothing(shop):
+    session = Session().says("fix it").call("Bash", "--- FAIL: TestSave\nFAIL", failed=True, command="go test ./...")
+    session.call("Bash", command="go generate ./...").call("Bash", command="go test ./...")
+    assert repairs(shop, session) == []
+
+
+def test_a_secret_in_a_command_is_not_proposed(shop):
+    key = "ghp_" + "a1B2c3D4e5" * 4
+    session = Session().call(
+        "Bash", "unknown flag: --stat", failed=True, command=f"gh pr diff 88 --stat --token {key[:40]}"
+    )
+    assert repairs(shop, session.call("Bash", "a", command=f"gh pr diff 88 --token {key[:40]}")) == []
