@@ -9,7 +9,7 @@ import pytest
 import transcripts
 
 from memsync.cli.app import cli
-from tools.write_docs import HELP, REFERENCE, SETTINGS_PAGE, group_helps, reference, settings_page
+from tools.write_docs import HELP, REFERENCE, SCHEMA, SETTINGS_PAGE, group_helps, reference, schema, settings_page
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -61,6 +61,10 @@ def test_the_command_reference_is_up_to_date():
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run `make docs`"
 
 
+def test_the_schema_of_the_format_is_up_to_date():
+    assert SCHEMA.read_text(encoding="utf-8") == schema(), "run `make docs`"
+
+
 def test_the_page_of_settings_is_up_to_date():
     assert SETTINGS_PAGE.read_text(encoding="utf-8") == settings_page(), "run `make docs`"
 
@@ -81,6 +85,7 @@ def test_every_group_and_command_is_in_the_tree():
         "demo",
         "doctor",
         "eval",
+        "format",
         "git",
         "hub",
         "index",

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from memsync import origin
+from memsync import origin, records
 from memsync.cli.app import cli
 from memsync.mcp import early
 from memsync.mcp.early import SHOWS_CARDS
@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help"
 REFERENCE = ROOT / "docs" / "cli.md"
 SETTINGS = origin.templates() / "config.yaml"
+SCHEMA = ROOT / "docs" / "format.schema.json"
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 WORKFLOWS = origin.templates() / places.WORKFLOWS
 
@@ -106,6 +107,40 @@ def settings_page() -> str:
     return _PAGE_HEAD + rows
 
 
+_SHAPES: dict[str, dict[str, Any]] = {
+    "text": {"type": "string", "maxLength": records.MAX_CONTENT},
+    "label": {"type": "string", "maxLength": records.MAX_WORD},
+    "id": {"type": "string", "minLength": 1, "maxLength": records.MAX_WORD},
+    "number": {"type": "number", "minimum": 0, "maximum": 1},
+    "time": {"type": "string", "format": "date-time"},
+}
+
+
+def schema() -> str:
+    """Return docs/format.schema.json: what a line may say, by the table of the fields."""
+    words = {"type": "string", "minLength": 1, "maxLength": records.MAX_WORD}
+    lists = {"type": "array", "items": words, "maxItems": records.MAX_WORDS}
+    # Of another program, and kept as an unknown key.
+    foreign = {"anyOf": [lists, {"not": {"type": "array", "items": {"type": "string"}}}]}
+    fields: dict[str, Any] = {
+        key: foreign if one.is_foreign else _SHAPES.get(one.kind, lists) for one in records.FIELDS for key in one.keys
+    }
+    fields["deleted_at"] = {"enum": [None, "", False]}
+    found = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a memory file: a record, or a removal",
+        "anyOf": [
+            {"type": "object", "required": ["id", "content"], "properties": dict(sorted(fields.items()))},
+            {
+                "type": "object",
+                "required": ["id", "deleted_at"],
+                "properties": {"id": _SHAPES["id"], "deleted_at": _SHAPES["time"], "content": False},
+            },
+        ],
+    }
+    return json.dumps(found, indent=2) + "\n"
+
+
 def compiled_workflows() -> str:
     """Return what `workflow.COMPILED` holds: the workflows of the templates, parsed."""
     problems: list[str] = []
@@ -173,6 +208,7 @@ if __name__ == "__main__":
     REFERENCE.write_text(reference(), encoding="utf-8")
     SETTINGS.write_text(settings_text(), encoding="utf-8")
     SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
+    SCHEMA.write_text(schema(), encoding="utf-8")
     workflow.COMPILED.write_text(compiled_workflows(), encoding="utf-8")
     with TemporaryDirectory() as start:
         Path(early.ANSWERS).write_text(first_answers(Path(start)), encoding="utf-8")

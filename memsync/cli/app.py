@@ -158,6 +158,7 @@ class RootGroup(LazyGroup):
         ("savings", "replay"),
         ("evaluate", "eval"),
         ("testing", "test"),
+        ("format", "format"),
         ("servers", "mcp serve ui"),
         ("status", "index"),
         ("hub", "hub"),
