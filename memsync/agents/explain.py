@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, key_of
-from memsync.agents.lines import says_the_same
 from memsync.agents.prompts import list_questions
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
@@ -18,6 +17,7 @@ from memsync.index.synonyms import find_word
 from memsync.index.terms import embedding_text
 from memsync.memories.anchored import Touched
 from memsync.memories.filters import PARTIAL, Filters, least_confidence, sort_by_importance, together
+from memsync.memories.newer import share_most_words
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import shown_id
 
@@ -144,7 +144,7 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
         rule = rule if rule in ("given", "triage") else refusal or rule
         if isinstance(entry, Hit) and prompt is not None:
             lines = (one for one in near if isinstance(one, Hit) and one.id in given) if rule == "alike" else ()
-            alike = next((one.id for one in lines if says_the_same(one, entry)), "")
+            alike = next((one.id for one in lines if share_most_words(one, entry)), "")
             evidence = find_evidence(asked, entry)._replace(alike=alike)
             verdicts.append(Verdict(entry, rule, entry.score, entry.confidence, evidence))
         else:

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memsync.agents.injection import Rules, drop_copies
 from memsync.memories.filters import SURE, least_confidence
 from memsync.memories.links import links_of
-from memsync.memories.results import Entry, Hit
+from memsync.memories.newer import share_most_words
+from memsync.memories.results import Entry, Hit, is_newer
 from memsync.records import shown_id
 
 if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
 
-ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
 TOLD: Final = 0.65  # share of a text's words in the lines above it together, from which it tells nothing new
 FIRST: Final = 2  # lines that go by the order of the ranking; the others are the surest
 FRONT: Final = 0.5  # share of the surest one's confidence from which the first of the ranking is given beside it
-SHORT: Final = 12  # terms up to which a text is one statement
 _LINKED: Final = 2
 _RELATIONS: Final = {"because": "the reason for {}", "needs": "{} needs it", "see": "see also, for {}"}
 
 
 class Line(NamedTuple):
-    """A hit to show, those that only say it again, and those that say otherwise."""
+    """A hit to show, and those that only say it again."""
 
     hit: Hit
     alike: tuple[Hit, ...] = ()
-    against: tuple[Hit, ...] = ()
 
 
 def choose_lines(
@@ -59,25 +57,29 @@ def _fold(hits: Sequence[Hit], limit: int, is_withheld: Callable[[Hit], object])
         at = _find_alike(lines, hit)
         if (at is None and len(lines) == limit) or is_withheld(hit):
             continue
-        clash = "" if at is None else find_clash(lines[at].hit, hit)
-        if at is not None and not clash:
+        if at is None:
+            lines.append(Line(hit))
+        else:
             lines[at] = lines[at]._replace(alike=(*lines[at].alike, hit))
-        elif len(lines) < limit:
-            against: tuple[Hit, ...] = ()
-            if at is not None:
-                against = (lines[at].hit,)
-                lines[at] = lines[at]._replace(against=(*lines[at].against, hit))
-            lines.append(Line(hit, against=against))
     return tuple(lines)
 
 
 def _find_alike(lines: Sequence[Line], hit: Hit) -> int | None:
     """Return which of *lines* says the same as *hit*, or most of it where they say nearly all of it together; None if it is news."""
-    alike = next((n for n, line in enumerate(lines) if says_the_same(line.hit, hit)), None)
+    near = [n for n, line in enumerate(lines) if share_most_words(line.hit, hit)]
     told = hit.terms.intersection(chain.from_iterable(line.hit.terms for line in lines))
-    if alike is not None or not told or len(told) < TOLD * len(hit.terms) or _has_number(hit, hit.terms - told):
-        return alike
-    return max(range(len(lines)), key=lambda n: len(lines[n].hit.terms & told))
+    if not near and told and len(told) >= TOLD * len(hit.terms) and not _has_number(hit, hit.terms - told):
+        near = [max(range(len(lines)), key=lambda n: len(lines[n].hit.terms & told))]
+    return near[0] if near and not any(_is_apart(lines[n].hit, hit) for n in near) else None
+
+
+def _is_apart(one: Hit, other: Hit) -> bool:
+    """Tell whether two texts alike say different things, so that neither is told by the other."""
+    from memsync.dedup import APART, decide  # most prompts have no two lines alike
+
+    old, new = (other, one) if is_newer(one.memory, other.memory) else (one, other)
+    verdict = decide(new.content, old.content, 1.0)
+    return verdict.relation in APART or verdict.may_replace
 
 
 def _has_number(hit: Hit, terms: Collection[int]) -> bool:
@@ -89,31 +91,6 @@ def _has_number(hit: Hit, terms: Collection[int]) -> bool:
     return any(letter.isdigit() for term in said if term_key(term) in terms for letter in term)
 
 
-def says_the_same(one: Hit, other: Hit) -> bool:
-    """Tell whether one of the two texts has nearly all the words of the other."""
-    shorter = min(len(one.terms), len(other.terms))
-    return bool(shorter) and len(one.terms & other.terms) >= ALIKE * shorter
-
-
-def is_sibling(one: Hit, other: Hit) -> bool:
-    """Tell whether two texts are in nearly the same words."""
-    return len(one.terms & other.terms) >= ALIKE * max(len(one.terms), len(other.terms))
-
-
-def find_clash(one: Hit, other: Hit) -> str:
-    """Return what two texts in nearly the same words disagree in; "" if one may stand for both.
-
-    Of long ones only values count: on real texts every other negation is about something else.
-    """
-    if not is_sibling(one, other):
-        return ""
-    from memsync.dedup import find_doubt  # most prompts have no two lines alike
-
-    doubt = find_doubt(one.content, other.content)
-    is_short = max(len(one.terms), len(other.terms)) <= SHORT
-    return doubt if is_short or any(map(str.isdigit, doubt)) else ""
-
-
 def notes_of(lines: Sequence[Line]) -> Mapping[str, str]:
     """Return by id what a line says of the others that are like it."""
     found = {line.hit.id: "; ".join(_notes(line)) for line in lines}
@@ -122,12 +99,8 @@ def notes_of(lines: Sequence[Line]) -> Mapping[str, str]:
 
 def _notes(line: Line) -> Iterator[str]:
     if line.alike:
-        yield f"+{len(line.alike)} alike: {', '.join(shown_id(hit.id) for hit in line.alike)}"
-    for other in line.against:
-        ours, theirs = line.hit.memory.written_at, other.memory.written_at
-        is_newer = ours is not None and (theirs is None or ours > theirs)
-        id_ = shown_id(other.id)
-        yield f"newer than {id_}, which says otherwise" if is_newer else f"disagrees with {id_}"
+        yield f"+{len(line.alike)} alike"
+    yield from line.hit.tell_against()
 
 
 def follow_links(

@@ -190,6 +190,10 @@ class RecallSession(Ledger):
         if is_alone and not any(project.finder.can_reach(text, least) for text in asked):
             return Recall(hits=(), query=prompt, floor=floor), [], set()
         found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
+        if found.gate >= found.floor:
+            from memsync.memories.newer import put_newer_first
+
+            found = put_newer_first(project, found, lambda entry: not rules.refusal(entry))
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
         known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)

@@ -315,7 +315,7 @@ def _format_recall(found: Recall, now: datetime, *, explain: bool) -> str:
         if weak and hit is weak[0]:
             lines.append(click.style("weak matches:", dim=True))
         copy = f" (nearly the same as {render.short_id(hit.copy_of)})" if hit.copy_of else ""
-        lines.append(render.entry_line(hit, now, mark=copy))
+        lines.append(render.entry_line(hit, now, mark=copy + "".join(f" ({said})" for said in hit.tell_against())))
         if explain and hit.parts:
             lines += [click.style(f"    {line}", dim=True) for line in _explain_hit(found, hit)]
     lines = lines or ["no memory fits"]

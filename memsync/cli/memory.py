@@ -17,7 +17,7 @@ from memsync.cli.options import allow_secret_option, let_secrets_pass, target_op
 from memsync.cli.words import TextCommand, is_dialogue
 from memsync.errors import UsageError, closest
 from memsync.memories.project import Project
-from memsync.memories.results import Remembered
+from memsync.memories.results import RELATIONS, Remembered
 from memsync.records import FIELDS, TYPE_ORDER, shown_id
 from memsync.system.texts import read_utf8
 
@@ -149,14 +149,14 @@ def remember(
 
 
 def _ask_what_it_replaces(project: Project, result: Remembered) -> Remembered:
-    """Ask whether a new memory replaces each one that it contradicts, and return what became of it."""
-    wrong = [one for one in result.similar if one.relation == "contradicts"]
+    """Ask whether a new memory replaces each one that says otherwise, and return what became of it."""
+    wrong = [one for one in result.similar if one.may_replace]
     if result.status not in ("created", "updated") or not wrong:
         return result
     click.echo(render.entry_line(result.entry, project.clock(), "stored "), err=True)
     replaced = []
     for other in wrong:
-        why = f"  contradicts ({render.one_line(other.reason)}): "
+        why = f"  {RELATIONS[other.relation]} ({render.one_line(other.reason)}): "
         click.echo(render.entry_line(other, project.clock(), why), err=True)
         if click.confirm(f"  does this replace {shown_id(other.id)}?", err=True):
             replaced.append(other.id)

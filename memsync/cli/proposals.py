@@ -23,7 +23,7 @@ from memsync.learn.extract import extract as take
 from memsync.learn.lessons import transcript_of
 from memsync.learn.scan import start
 from memsync.memories.project import Project
-from memsync.memories.results import Entry
+from memsync.memories.results import RELATIONS, Entry
 from memsync.memories.screening import is_rule
 from memsync.memories.similar import Similar
 from memsync.poison.guard import shown_type
@@ -34,12 +34,6 @@ _READ = "flagged ones read like orders to an agent: `memsync show ID`, then `mem
 _RULES: Final = (
     "rules of the repository ask you before what they are anchored to once you approve them: `memsync approve ID`"
 )
-_BESIDE: Final = {
-    "contradicts": "contradicts",
-    "duplicate": "perhaps the same as",
-    "contains": "perhaps says more than",
-    "contained": "perhaps says less than",
-}
 
 
 def _format_proposal(one: Proposal) -> str:
@@ -63,7 +57,7 @@ def _list_by_session(project: Project, found: Sequence[tuple[Proposal, Similar |
         last = session
         yield _format_proposal(one)
         is_replaced = beside is not None and beside.relation == "related" and beside.id in one.memory.supersedes
-        if beside and (how := "beside" if is_replaced else _BESIDE.get(beside.relation)):
+        if beside and (how := "beside" if is_replaced else RELATIONS.get(beside.relation)):
             yield render.entry_line(beside, project.clock(), click.style(f"  {how} ", dim=True))
 
 

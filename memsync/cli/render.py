@@ -14,7 +14,7 @@ import click
 from memsync.cli import terminal
 from memsync.format.as_json import as_json
 from memsync.format.scopes import name_scope
-from memsync.memories.results import Entry, Remembered
+from memsync.memories.results import RELATIONS, Entry, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, shown_id
 from memsync.system import texts
@@ -27,12 +27,6 @@ printable = texts.printable
 one_line = texts.one_line
 count = texts.count
 
-_TOLD: Final = {
-    "contradicts": "contradicts",
-    "duplicate": "perhaps the same as",
-    "contains": "perhaps more of",
-    "contained": "perhaps part of",
-}
 _SHOWN: Final = 20
 _GUESSES: Final = 2  # at most so many texts are named that may be like a new one
 
@@ -147,13 +141,13 @@ def remembered(result: Remembered, now: datetime) -> str:
     commands = (anchor for anchor in result.entry.memory.anchors if anchor.startswith("$"))
     if due := "; ".join(map(one_line, (*result.entry.memory.triggers, *commands))):
         lines.append(f"  due at {due}")
-    told = sorted((o for o in result.similar if o.relation in _TOLD), key=lambda o: o.relation != "contradicts")
-    most = max(_GUESSES, sum(other.relation == "contradicts" for other in told))
+    told = sorted((o for o in result.similar if o.relation in RELATIONS), key=lambda o: not o.may_replace)
+    most = max(_GUESSES, sum(other.may_replace for other in told))
     for other in told[:most]:
-        line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
+        line = f"  {RELATIONS[other.relation]} ({one_line(other.reason)}): "
         lines.append(entry_line(other, now, click.style(line, fg="yellow")))
     lines += [f"  … and {len(told) - most} more that may be like it (--json tells all)"] if told[most:] else []
-    wrong = [short_id(other.id) for other in result.similar if other.relation == "contradicts"]
+    wrong = [short_id(other.id) for other in result.similar if other.may_replace]
     if wrong and not result.entry.memory.archived_at:
         supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)
         lines.append(f"  no longer true? memsync update {short_id(result.entry.id)} {supersedes}")

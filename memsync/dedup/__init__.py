@@ -1,11 +1,12 @@
-"""What a new text is to an old one: a copy, more of the same, a contradiction, or something else. Pure."""
+"""What a new text is to an old one: a copy, more of the same, another value, a contradiction, or something else. Pure."""
 
 from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup.conflicts import find_conflict
+from memsync.dedup.conflicts import find_conflict, find_negation
 from memsync.dedup.contradictions import SWAPPED, find_contradiction
+from memsync.dedup.differences import are_of_one_subject, find_differences, is_one_frame
 from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reworded, is_same, shared
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
@@ -13,6 +14,7 @@ from memsync.records import are_one_form
 
 __all__ = [
     "ALIKE",
+    "APART",
     "MERGED",
     "Decision",
     "Relation",
@@ -25,16 +27,20 @@ __all__ = [
     "on_scale",
 ]
 
-Relation = Literal["duplicate", "contains", "contained", "contradicts", "related", "different"]
+Relation = Literal["duplicate", "contains", "contained", "differs", "contradicts", "related", "different"]
 Decision = Literal["hash_exact", "auto_reject", "subsumed", "gray", "keep"]
 
 MERGED: Final[frozenset[Decision]] = frozenset({"hash_exact", "auto_reject", "subsumed"})
+APART: Final[frozenset[Relation]] = frozenset({"differs", "contradicts"})  # neither text may stand for the other
 UNRELATED: Final = 0.6
 RELATED: Final = 0.64  # from here on two texts may have to do with each other
 OPPOSED: Final = 0.7  # from here on they may contradict each other
 ALIKE: Final = 0.76  # from here on they do
 _MOST: Final = 0.6  # share of words from which a text may say all that the other says
 _MORE: Final = 1.3  # times as many words, and it says more
+_SHORT: Final = (
+    12  # words of content up to which a text is one statement, where each doubt counts; in a longer one only values
+)
 
 
 class Thresholds(NamedTuple):
@@ -48,12 +54,16 @@ DEFAULT: Final = Thresholds()
 
 
 class Verdict(NamedTuple):
-    """What the new text is to the old one (contains: it says all of the old one and more), and what to do about it."""
+    """What the new text is to the old one (contains: it says all of the old one and more), and what to do about it.
+
+    `may_replace`: it says another thing of the same subject, so that the newer of the two may be the one that is true.
+    """
 
     relation: Relation
     decision: Decision
     similarity: float
     reason: str
+    may_replace: bool = False
 
 
 def on_scale(likeness: float) -> float:
@@ -77,9 +87,15 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     shares = shared(one, other)
     close = max(similarity, on_scale(sum(shares) / 2))
     if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
-        return Verdict("contradicts", "gray", close, clash)
-    merged = _judge_merge(one, other, close, (new, old), thresholds)
-    return merged or _judge_unmerged(one, other, close, shares, (new, old), thresholds)
+        return Verdict("contradicts", "gray", close, clash, may_replace=True)
+    if merged := _judge_merge(one, other, close, (new, old), thresholds):
+        return merged
+    if differences := find_differences(one, other):
+        denied = find_negation(one, other) or find_negation(other, one)  # then both may be true
+        what = ", ".join(f"{each.old} / {each.new}" for each in differences)
+        may_replace = not denied and are_of_one_subject(differences)
+        return Verdict("differs", "keep", close, denied or f"differs in: {what}", may_replace)
+    return _judge_unmerged(one, other, close, shares, (new, old), thresholds)
 
 
 def may_merge(new: str, old: str) -> bool:
@@ -130,7 +146,10 @@ def _judge_unmerged(
         return Verdict("different", "keep", close, "")
     relation, reason = _guess_relation(one, other, shares, is_gray=close >= thresholds.gray_low)
     if relation != "related" and (doubt := _find_doubt(one, other, texts)):
-        return Verdict("related", "keep", close, f"about the same thing, but {doubt}")
+        is_short = max(len(one.content), len(other.content)) <= _SHORT and doubt != SWAPPED and max(shares) >= _MOST
+        if min(shares) >= _MOST and (any(map(str.isdigit, doubt)) or (is_short and is_one_frame(one, other))):
+            return Verdict("differs", "keep", close, doubt, is_short)
+        return Verdict("related", "keep", close, f"about the same thing, but {doubt}", is_short)
     return Verdict(
         relation, "gray" if relation != "related" and close >= thresholds.gray_low else "keep", close, reason
     )

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from memsync.dedup import find_lost
 from memsync.errors import MemsyncError, UsageError
 from memsync.format.scopes import mark_text, name_scope
-from memsync.janitor.clusters import LOSS, Kept, contradicts, is_within_reach, list_losses
+from memsync.janitor.clusters import LOSS, Kept, is_apart, is_within_reach, list_losses
 from memsync.janitor.likely import find_clusters, keep_apart
 from memsync.janitor.plan import Merge, seal
 from memsync.janitor.run import apply
@@ -99,8 +99,8 @@ def _plan_merge(project: Project, wanted: Merging) -> Merge:
             raise UsageError("a memory cannot be dropped for itself")
         if not is_within_reach(head, other):
             raise UsageError(f"{id_} is {other.scope}, where {head.memory.id} is not seen; keep both")
-        if contradicts(head.memory, other.memory):
-            raise UsageError(f"{id_} contradicts it; archive the one that is no longer true with supersedes")
+        if is_apart(head.memory, other.memory):
+            raise UsageError(f"{id_} says otherwise; archive the one that is no longer true with supersedes")
     for each in (head, *others) if wanted.content is not None else ():
         if lost := find_lost(wanted.content or "", each.memory.content):
             raise UsageError(

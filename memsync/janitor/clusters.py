@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.dedup import decide, find_doubt, find_lost
+from memsync.dedup import APART, decide, find_doubt, find_lost
 from memsync.janitor.plan import Merge, seal
 from memsync.records import Memory, Scope, normal_form
 
@@ -74,7 +74,7 @@ def propose(
     """
 
     def may_join(one: int, other: int) -> bool:
-        return not contradicts(records[one].memory, records[other].memory)
+        return not is_apart(records[one].memory, records[other].memory)
 
     likeness: dict[int, float] = {}
     for link in links:
@@ -120,13 +120,13 @@ def choose_head(cluster: Sequence[Kept]) -> Kept:
 
 
 def may_stand_for(head: Kept, other: Kept) -> bool:
-    """Tell whether *head* may stand for *other*: seen by all who see that, and not contradicting it."""
-    return is_within_reach(head, other) and not contradicts(head.memory, other.memory)
+    """Tell whether *head* may stand for *other*: seen by all who see that, and not saying otherwise."""
+    return is_within_reach(head, other) and not is_apart(head.memory, other.memory)
 
 
-def contradicts(one: Memory, other: Memory) -> bool:
-    """Tell whether one of them cannot stand for the other, whoever says so: roles swapped, a denial, another value."""
-    return decide(other.content, one.content, 1.0).relation == "contradicts"
+def is_apart(one: Memory, other: Memory) -> bool:
+    """Tell whether neither can stand for the other, whoever says so: another word or value, roles swapped, a denial."""
+    return decide(other.content, one.content, 1.0).relation in APART
 
 
 def is_within_reach(head: Kept, other: Kept) -> bool:

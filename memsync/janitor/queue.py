@@ -13,8 +13,7 @@ from itertools import combinations
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from memsync.dedup.contradictions import find_contradiction
-from memsync.dedup.reading import read
+from memsync.dedup import decide
 from memsync.errors import MemsyncError
 from memsync.history import audit
 from memsync.janitor import review
@@ -368,9 +367,8 @@ def _find_contradicting(project: Project, row: Row) -> tuple[Kept, Kept, str] | 
         return None
     if old.memory.content != said.existing_text or old.memory.id == new.id:
         return None
-    texts = said.new_text, said.existing_text
-    why = find_contradiction(read(texts[0]), read(texts[1]), texts, said.similarity or 0.0)
-    return (Kept(row.scope, new), old, why) if why else None
+    verdict = decide(said.new_text, said.existing_text, said.similarity or 0.0)
+    return (Kept(row.scope, new), old, verdict.reason) if verdict.relation == "contradicts" else None
 
 
 def _read_copies(project: Project, name: str, _: str) -> Card | None:

@@ -12,16 +12,9 @@ from typing import Any, Final
 
 from memsync.format.scopes import name_scope
 from memsync.janitor.batches import spell
+from memsync.memories.results import RELATIONS
 from memsync.records import age, parse_time
 from memsync.system.texts import one_line
-
-# Relations to a new text that are worth a word; "related" is most of what is near, and means nothing.
-_RELATIONS: Final = {
-    "contradicts": "contradicts",
-    "duplicate": "perhaps the same as",
-    "contains": "perhaps says more than",
-    "contained": "perhaps says less than",
-}
 
 _SHOWN: Final = 3  # relations of a new text that are told
 _REFUSED: Final = 3  # of what was refused, so many are told
@@ -56,9 +49,9 @@ def _list_stored(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
         yield f"created {memory['id']}{why}{_mark(memory)}"
     else:
         yield f"{status}{why}: {spell_memory(memory, now)}"
-    known = [other for other in value.get("similar") or () if other["relation"] in _RELATIONS]
+    known = [other for other in value.get("similar") or () if other["relation"] in RELATIONS]
     for other in known[:_SHOWN]:
-        yield f"{_RELATIONS[other['relation']]} {spell_memory(other, now)}"
+        yield f"{RELATIONS[other['relation']]} {spell_memory(other, now)}"
         yield f"  {_spell_next_call(memory, other)}"
 
 
@@ -68,7 +61,7 @@ def _spell_next_call(memory: Mapping[str, Any], other: Mapping[str, Any]) -> str
     if memory.get("archived_at"):
         return f'if the user wants the old one back: restore_memory(memory_id="{new}")'
     archive = f'update_memory(memory_id="{new}", supersedes=["{other["id"]}"])'
-    if other["relation"] == "contradicts":
+    if other["relation"] in ("contradicts", "differs"):
         return f"if that is no longer true: {archive}"
     if other["relation"] == "contains":
         return f"if this says all of it: {archive}"
@@ -127,6 +120,7 @@ def _mark(memory: Mapping[str, Any]) -> str:
     marks = [f"; out of date: {', '.join(memory['stale'])}" if memory.get("stale") else ""]
     marks += [f"; {memory['flagged']}" if memory.get("flagged") else ""]
     marks += [f"; in conflict with {memory['conflict_of']}" if memory.get("conflict_of") else ""]
+    marks += [f"; {other['says']}" for other in memory.get("against") or ()]
     marks += ["; archived" if memory.get("archived_at") else ""]
     return one_line("".join(marks))
 

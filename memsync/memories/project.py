@@ -345,8 +345,13 @@ class Project:
         look = search
         if self.above:
             from memsync.memories.reach import search_all as look
-        found = look(self, query, filters, limit=self.settings.recall_limit if limit is None else limit)
-        return replace(found, hits=tuple(map(self.mark, found.hits)))
+        limit = self.settings.recall_limit if limit is None else limit
+        found = look(self, query, filters, limit=limit)
+        if found.gate >= found.floor:
+            from memsync.memories.newer import put_newer_first
+
+            found = put_newer_first(self, found, filters.allow)
+        return replace(found, hits=tuple(map(self.mark, found.hits[:limit])))
 
     def limit_of(self, unset: int) -> int:
         """Return memory.recall_limit where it is set, else *unset*."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
 
 from memsync.format.codec import fields_of
-from memsync.records import Memory, Scope
+from memsync.records import Memory, Scope, shown_id
 
 if TYPE_CHECKING:
     from memsync.index.gate import Account
@@ -82,6 +82,7 @@ class Hit(Entry):
     """An entry that a query found; `score` compares only within one recall. `parts` explains it.
 
     `confidence` (0-1) compares between recalls: how sure it is that the memory answers. `terms` are the numbers of its words (`term_key`).
+    `against` are the memories that say otherwise: an older one that it may replace, or a newer one that may replace it.
     """
 
     score: float
@@ -89,13 +90,46 @@ class Hit(Entry):
     copy_of: str | None = None
     confidence: float = 0.0
     terms: frozenset[int] = frozenset()
+    against: tuple[Memory, ...] = ()
+
+    def tell_against(self) -> list[str]:
+        """Say of each memory that says otherwise which of the two is the newer, and how old both are."""
+        return [
+            f"of {_spell_day(self.memory)}, {'replaces?' if is_newer(self.memory, other) else 'replaced? by'}"
+            f" [{shown_id(other.id)}] of {_spell_day(other)}"
+            for other in self.against
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry with its score, the parts of it, and how sure it is."""
         parts = {name: round(value, 4) for name, value in self.parts.items()}
-        copy = {"copy_of": self.copy_of} if self.copy_of else {}
+        copy: dict[str, Any] = {"copy_of": self.copy_of} if self.copy_of else {}
+        if self.against:
+            copy["against"] = [
+                {"id": other.id, "says": said} for other, said in zip(self.against, self.tell_against(), strict=True)
+            ]
         sure = {"score": round(self.score, 4), "confidence": round(self.confidence, 4)}
         return {**Entry.as_dict(self), **sure, "parts": parts, **copy}
+
+
+def is_newer(one: Memory, other: Memory) -> bool:
+    """Tell whether *one* was written after *other*, as far as they say."""
+    ours, theirs = one.written_at, other.written_at
+    return ours is not None and (theirs is None or ours > theirs)
+
+
+def _spell_day(memory: Memory) -> str:
+    return f"{memory.written_at:%Y-%m-%d}" if memory.written_at else "?"
+
+
+# What a new text is to a stored one, where that is worth a word: "related" is most of what is near, and means nothing.
+RELATIONS: Final = {
+    "contradicts": "contradicts",
+    "differs": "not the same as",
+    "duplicate": "perhaps the same as",
+    "contains": "perhaps more of",
+    "contained": "perhaps part of",
+}
 
 
 class Shown(Protocol):

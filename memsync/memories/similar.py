@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
+from memsync.dedup import ALIKE, APART, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
@@ -34,11 +34,13 @@ class Similar(Entry):
     score: float
     relation: Relation
     reason: str
+    may_replace: bool = False
 
     @classmethod
     def of(cls, entry: Entry, verdict: Verdict) -> Similar:
         """Return *entry* with what was found out about it."""
-        return cls(**entry.fields(), score=verdict.similarity, relation=verdict.relation, reason=verdict.reason)
+        _, _, score, reason, may_replace = verdict
+        return cls(**entry.fields(), score=score, relation=verdict.relation, reason=reason, may_replace=may_replace)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry with score, relation and reason."""
@@ -76,9 +78,11 @@ class Look(NamedTuple):
     degraded: str = ""
 
     def choose_shown(self, besides: str = "") -> tuple[Found, ...]:
-        """Return what the caller should see, contradictions first, without the memory *besides*."""
+        """Return what the caller should see, what says otherwise first, without the memory *besides*."""
         others = [each for each in self.found if each.memory.id != besides and each.memory.archived_at is None]
-        against = [each for each in others if each.verdict.relation == "contradicts"]
+        against = sorted(
+            (each for each in others if each.verdict.relation in APART), key=lambda each: each.verdict.relation
+        )
         near = [each for each in others if each not in against and each.verdict.similarity >= ALIKE]
         return tuple(against + near or [each for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
 

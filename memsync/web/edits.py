@@ -12,7 +12,7 @@ from memsync.janitor import deciding
 from memsync.memories import sharing, undoing
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, Remembered
+from memsync.memories.results import RELATIONS, Entry, Remembered
 from memsync.records import DEFAULT_TYPE, FIELDS, SCOPES, Memory, Scope, clean_importance, clean_tags, sent_id, shown_id
 from memsync.system.texts import count, one_line
 from memsync.web import pages
@@ -22,12 +22,6 @@ from memsync.web.shelf import Shelf
 
 routes = Routes()
 _FIELDS: Final = ("content", "type", "importance", "tags", *LISTS, "private", "supersedes")
-_TOLD: Final = {
-    "contradicts": "contradicts",
-    "duplicate": "is perhaps the same as",
-    "contains": "perhaps says more than",
-    "contained": "is perhaps a part of",
-}
 
 
 def find_unchanged(project: Project, given: Given) -> Entry:
@@ -102,9 +96,9 @@ def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "")
     """Return what a write did, what else is much like it, and how to take it back by the form *undo*."""
     entry = result.entry
     also = [
-        f"{_TOLD[other.relation]} {shown_id(other.id)} ({other.reason}): {one_line(other.content, 200)}"
+        f"{RELATIONS[other.relation]} {shown_id(other.id)} ({other.reason}): {one_line(other.content, 200)}"
         for other in result.similar
-        if other.relation in _TOLD
+        if other.relation in RELATIONS
     ]
     also += [f"compared by words only, because {result.degraded}"] if result.degraded else []
     back = make_undo(undo, entry) if undo and result.status != "exists" else None

@@ -326,7 +326,7 @@ def test_what_a_line_stands_for_is_not_given_again(repo, clock, line):
     given = session.on_turn(ASK)
     (shown,), folded = ids(given), [entry.id for entry in given.folded]
     assert sorted([shown, *folded]) == ["mm-aaaaa0", "mm-aaaaa1", "mm-aaaaa2"]
-    assert f"(+2 alike: {', '.join(folded)})" in given.text
+    assert "(+2 alike)" in given.text
     assert session.on_turn(ASK).as_dict() == {"injected": False, "count": 0, "filtered": 3}
 
 

@@ -114,8 +114,10 @@ def test_another_subject_slot_or_condition_is_no_contradiction(new, old):
 
 
 def test_what_is_only_doubted_is_related_and_never_put_to_a_model(project):
-    old = "Reports are mailed to owners by the nightly job, and the job is not started on Sundays or on holidays"
-    new = "Reports are mailed to owners by the nightly job; the job is started on weekdays, Sundays stay quiet, and so do holidays"
+    old = (
+        "The nightly job mails reports to owners, and the job is not started on Sundays, nor on holidays of the country"
+    )
+    new = "Owners get their reports mailed by the nightly job; the job is started on weekdays, and Sundays and holidays stay quiet"
     project.verify = lambda *_: pytest.fail("asked")
     project.remember(old)
     done = project.remember(new)

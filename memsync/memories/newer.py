@@ -1,0 +1,79 @@
+"""Facts that changed: of two memories that say the same of another value the newer stands first, and each is told of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from memsync.memories.reach import own
+from memsync.memories.results import Entry, Hit, Recall, is_newer
+from memsync.records import Memory, Scope
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+
+ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
+_SHORT: Final = 30  # words up to which a text is one statement, whose newer version is looked for
+_LOOKED_AT: Final = 8
+_MOST: Final = 2  # newer versions; more, and they are of a family, such as the ports of many services
+
+Allow = Callable[[Entry], bool]
+
+
+def put_newer_first(project: Project, found: Recall, allow: Allow) -> Recall:
+    """Return *found* with what may replace a hit that is no weak match before it, as sure as that; it may be one that was not found.
+
+    Where *allow* does not let that in, the older one is only told of it.
+    """
+    known = {(hit.scope, hit.id): hit for hit in found}
+    placed: dict[tuple[Scope, str], Hit] = {}
+    for key, hit in known.items():
+        newer = None if found.is_weak(hit) or not hit.terms else _find_newer(project, found, hit)
+        if newer and ((at := (newer.scope, newer.id)) in known or allow(newer)):
+            one = placed.get(at) or known.get(at) or newer
+            sure, score = max(one.confidence, hit.confidence), max(one.score, hit.score)
+            placed[at] = replace(one, confidence=sure, score=score, against=(*one.against, hit.memory))
+        one = placed.get(key, hit)
+        placed[key] = replace(one, against=(*one.against, newer.memory)) if newer else one
+    return replace(found, hits=tuple(placed.values()))
+
+
+def share_most_words(one: Hit, other: Hit) -> bool:
+    """Tell whether one of the two texts has nearly all the words of the other."""
+    shorter = min(len(one.terms), len(other.terms))
+    return bool(shorter) and len(one.terms & other.terms) >= ALIKE * shorter
+
+
+def _find_newer(project: Project, hits: Sequence[Hit], hit: Hit) -> Hit | None:
+    """Return the newest text that may replace *hit*, of *hits* or, where none of them does, of all; None if there is none, or a whole family."""
+    near = [one for one in hits if is_newer(one.memory, hit.memory) and share_most_words(one, hit)]
+    rivals = [one for one in near if _may_replace(one.content, hit.content)]
+    if not rivals and len(hit.terms) <= _SHORT:
+        rivals = [one for one in _look_for(project, hit) if _may_replace(one.content, hit.content)]
+    return max(rivals, key=lambda one: str(one.memory.written_at)) if 0 < len(rivals) <= _MOST else None
+
+
+def _may_replace(new: str, old: str) -> bool:
+    from memsync.dedup import decide
+
+    return decide(new, old, 1.0).may_replace
+
+
+def _look_for(project: Project, hit: Hit) -> Iterator[Hit]:
+    """Yield what was written after *hit* and is most like it."""
+    from memsync.index.terms import term_key
+    from memsync.index.tokens import Tokenizer
+
+    def allow(_: Scope, memory: Memory) -> float | None:
+        is_open = memory.archived_at is None and memory.conflict_of is None and memory.id != hit.id
+        return 0.0 if is_open and is_newer(memory, hit.memory) else None
+
+    owner, tokenizer = own(project, hit), Tokenizer(stop_words=False)
+    if (ranking := owner.finder.nominate(hit.content, limit=_LOOKED_AT, allow=allow)) is None:
+        owner.finder.prepare()
+        ranking = owner.finder.nominate(hit.content, limit=_LOOKED_AT, allow=allow)
+    for match in ranking.matches if ranking else ():
+        terms = frozenset(map(term_key, tokenizer.record_terms(match.memory)))
+        entry = owner.mark(owner.entry(match.scope, match.memory))
+        yield Hit(**entry.fields(), score=0.0, parts={}, terms=terms)
