@@ -91,18 +91,21 @@ def is_due(tracked: Sequence[Line], waiting: Sequence[Line]) -> bool:
     return any(line.id and (line.id in live or line.id not in bases) for line in waiting)
 
 
-def split(lines: Sequence[Line], held: bytes, had: Callable[[str, str], bool]) -> tuple[bytes, bytes]:
+def split(lines: Sequence[Line], held: bytes, had: Callable[[str, str, bool], bool]) -> tuple[bytes, bytes]:
     """Return of a pending file what belongs into the memory file with these *lines*, and what goes on waiting.
 
     A change of a record that is not there waits for a branch that has it, unless this branch once did, and so removed it:
-    *had* tells whether what is checked out had the record of an id, as of the commit on which the change was made.
+    *had* tells whether what is checked out had the record of an id, as of the commit on which the change was made, and
+    is told whether that was an edit.
     """
     waiting = read(held)
     bases = _bases(waiting)
     tracked = _current(lines, bases.keys())
     absent = [id_ for id_ in bases if id_ not in tracked or tracked[id_].memory is None]
     commits = _find_commits(waiting)
-    away = {id_ for id_ in absent if not (commits.get(id_) and had(id_, commits[id_]))}
+    changes = jsonl.current(waiting)
+    edited = {id_ for id_ in absent if id_ in changes and changes[id_].memory}
+    away = {id_ for id_ in absent if not (commits.get(id_) and had(id_, commits[id_], id_ in edited))}
     if not away:
         return held, b""
     parts = dict.fromkeys((False, True), b"")

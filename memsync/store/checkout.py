@@ -407,18 +407,22 @@ def find_head(path: Path) -> str:
     return find_checkout(path)[0].ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
 
 
-def had(path: Path, id_: str, commit: str) -> bool:
+def had(path: Path, id_: str, commit: str, is_edit: bool) -> bool:
     """Tell whether what is checked out once had the record *id_* in its memory file *path*, as it stood at *commit*.
 
+    Of an edit it counts where the histories parted, as a rebase leaves *commit* behind: an edit outlives a removal that
+    did not know of it. A removal goes on waiting for the branch of *commit*, which has the record.
     A record that *commit* itself has not stood only in the work tree. It counts as had, but for as long as something
     may bring it back: a stash, or the hook manager of the commit that runs us, which has put changes aside.
     """
     git, _ = find_checkout(path)
-    if git.run("merge-base", "--is-ancestor", commit, "HEAD").code != 0:
+    shared = git.ask("merge-base", commit, "HEAD")
+    if not shared or (shared != commit and not is_edit):
         return False
-    if _has_record(path, id_, f"{commit}:{{}}"):
+    if _has_record(path, id_, f"{shared}:{{}}"):
         return True
-    return "GIT_INDEX_FILE" not in os.environ and git.ask("rev-parse", "--quiet", "--verify", "refs/stash") is None
+    is_clear = "GIT_INDEX_FILE" not in os.environ and git.ask("rev-parse", "--quiet", "--verify", "refs/stash") is None
+    return shared == commit and is_clear
 
 
 def has_removed(path: Path, id_: str) -> bool:

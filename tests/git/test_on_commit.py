@@ -165,6 +165,39 @@ def test_an_edit_counts_where_this_branch_removed_the_record_meanwhile(waiting):
     assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
 
 
+def test_an_edit_outlives_a_removal_by_others_also_where_the_commit_it_was_made_on_was_rebased(waiting):
+    edited, dropped = remember(waiting.root, "The API listens on port 8080", "Deploys go through the blue cluster")
+    commit_work(waiting, "begin")
+    waiting.git("switch", "-qc", "side")
+    commit_work(waiting, "aside")
+    edit(waiting.root, edited, "The API listens on port 8081")
+    forget(waiting.root, dropped)
+    waiting.git("switch", "-q", "main")
+    waiting.write_memories(memory_line("mm-aaaaaa", "first"))
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "others removed both")
+    waiting.git("switch", "-q", "side")
+    waiting.git("rebase", "-q", "main")
+    commit_work(waiting, "on")
+    assert ("8081" in committed(waiting), "blue" in committed(waiting)) == (True, False)
+    assert shown(waiting.root) == {"first", "The API listens on port 8081"}
+
+
+def test_a_removal_goes_on_waiting_for_its_branch_where_others_removed_the_record_too(waiting):
+    (id_,) = remember(waiting.root, "Deploys go through the blue cluster")
+    commit_work(waiting, "begin")
+    waiting.git("switch", "-qc", "side")
+    commit_work(waiting, "aside")
+    forget(waiting.root, id_)
+    waiting.git("switch", "-q", "main")
+    waiting.write_memories(memory_line("mm-aaaaaa", "first"))
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "others removed it")
+    commit_work(waiting, "more")
+    waiting.git("switch", "-q", "side")
+    assert shown(waiting.root) == {"first"}
+    commit_work(waiting, "on")
+    assert "blue" not in committed(waiting)
+
+
 def test_what_waits_for_another_branch_keeps_no_later_write_from_the_file(waiting):
     waiting.git("branch", "release")
     (id_,) = remember(waiting.root, "Deploys go through the blue cluster")
