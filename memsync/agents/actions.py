@@ -164,7 +164,8 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
         folder=str(turn.values.get("cwd") or ""),
         limit=0 if turn.past.alone else params.get("limit"),
         threshold=params.get("min_importance"),
-        budget=_budget(turn, params),
+        budget=params.get("budget"),
+        room=turn.room,
     )
     return _give(turn, found)
 

@@ -49,11 +49,12 @@ def build(
     grouped: bool,
     is_new: Callable[[Entry], bool] = lambda _: False,
     notes: Mapping[str, str] = MappingProxyType({}),
+    tail: str = "",
 ) -> Block:
     """Return the first *limit* of *entries* that fit, each whole, as one block of at most *budget* characters.
 
     With *grouped* they stand under a heading for each type (seed 002), otherwise in the order given.
-    *notes* has what is said on a line beside its memory, by id. The budget counts UTF-8 bytes where they are more than characters would allow.
+    With a *tail*, that line stands below them. *notes* has what is said on a line beside its memory, by id. The budget counts UTF-8 bytes where they are more than characters would allow.
     """
     budget = min(budget, CAP)
     chosen: list[tuple[Entry, str]] = []
@@ -62,13 +63,13 @@ def build(
         if len(chosen) == limit:
             break
         more = [*chosen, (entry, line(entry, now, is_new=is_new(entry), note=notes.get(entry.id, "")))]
-        if fits(_text(more, grouped=grouped), budget):
+        if fits(_text(more, grouped, tail), budget):
             chosen = more
         else:
             left_out.append(entry)
     if not chosen:
         return Block("", (), tuple(left_out))
-    return Block(_text(chosen, grouped=grouped), tuple(entry for entry, _ in chosen), tuple(left_out))
+    return Block(_text(chosen, grouped, tail), tuple(entry for entry, _ in chosen), tuple(left_out))
 
 
 def fits(text: str, budget: int) -> bool:
@@ -81,11 +82,13 @@ def wrap(lines: Sequence[str]) -> str:
     return "\n".join((_OPEN, *lines, _CLOSE))
 
 
-def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
+def _text(chosen: Sequence[tuple[Entry, str]], grouped: bool, tail: str) -> str:
+    end = [tail] if tail else []
     if not grouped:
-        return wrap([text for _, text in chosen])
+        return wrap([*(text for _, text in chosen), *end])
     by_type: dict[str, list[str]] = {}
     for entry, text in chosen:
         by_type.setdefault(shown_type(entry.memory.memory_type), []).append(text)
     blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sort_types(by_type)]
+    blocks += end
     return "\n\n".join((f"{_OPEN}\n{blocks[0]}", *blocks[1:])) + f"\n\n{_CLOSE}"

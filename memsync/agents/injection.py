@@ -18,6 +18,7 @@ class Injection(NamedTuple):
     `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
     `folded` are the memories that only say again what one of the `entries` does; `known` are the ids
     of those that fit and were given before. `degraded` says what was missing for a good search.
+    `is_unasked` says that neither a prompt nor a call asked for them, so that none counts as used.
     Where there are no `entries`, the text may be `headlines`: matches below the floor in a dozen words each.
     """
 
@@ -32,6 +33,7 @@ class Injection(NamedTuple):
     known: tuple[str, ...] = ()
     degraded: str = ""
     headlines: tuple[Entry, ...] = ()
+    is_unasked: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result of seed 000's action; headlines are text, but nothing that was given."""

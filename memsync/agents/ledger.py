@@ -107,13 +107,15 @@ class Ledger:
         ids = [entry.id for found in injections for entry in found.entries]
         self._change(lambda variables: {**variables, _STARTED: ids})
 
-    def forget_start(self) -> None:
-        """Take what was given at the start of the session out of the ledger."""
+    def forget_start(self) -> Sequence[str]:
+        """Take what was given at the start of the session out of the ledger, and return its ids."""
+        ids: list[str] = []
 
         def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
             given = variables.get(_STARTED)
             if not isinstance(given, list):
                 return None
+            ids[:] = map(str, given)
             ledger, giving = (
                 {id_: said for id_, said in _dict_of(variables.get(name)).items() if id_ not in given}
                 for name in (LEDGER, _GIVING)
@@ -121,6 +123,7 @@ class Ledger:
             return {**variables, LEDGER: ledger, _GIVING: giving, _STARTED: None}
 
         self._change(forget)
+        return ids
 
     def is_told(self, what: str, when: str = "") -> bool:
         """Tell whether the user knows of *what*, as it is *when*."""

@@ -47,14 +47,13 @@ def find_past(session: RecallSession, client: Client, event: str, payload: Mappi
 
 def _find_past_of_resumed(session: RecallSession, client: Client, payload: Mapping[str, Any]) -> Past:
     """Return what a session has that goes on; one that is new to us may be a fork, whose client does not say so."""
-    if not client.keeps_start:
-        session.forget_start()
+    lost = () if client.keeps_start else session.forget_start()
     is_new = not session.variables()
     was_there = session.has_context()
     if is_new or (client.restates and not was_there):
         session.adopt(_list_given(client, payload))
     if was_there or (is_new and session.has_context()):
-        return Past(is_kept=client.keeps_start)
+        return Past(is_kept=client.keeps_start, first=lost)
     # After a compaction that nothing followed it is as if that had been told only now.
     return _find_past_of_compacted(session.matched(), None)
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from memsync.agents.injection import Injection, Rules, drop_copies, key_of
+from memsync.agents.injection import CAP, Injection, Rules, drop_copies, key_of
 from memsync.agents.ledger import COMPACTED, Ledger, ledger_of
 from memsync.agents.notes import HELPED, LEDGER, NOTHING
 from memsync.agents.prompts import list_questions, small_talk
-from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance, together
-from memsync.memories.listing import read_foremost, read_named
+from memsync.memories.filters import SHOWN, Filters, least_confidence, together
+from memsync.memories.listing import count_all, read_foremost, read_named
 from memsync.memories.project import Project
 from memsync.memories.reach import is_elsewhere, is_here, own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SKILL_PREFIX, Memory, Scope
+from memsync.store.settings import USUAL_LIMIT
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 Record = tuple[Project, Scope, Memory]  # of whose store it is
 
+_NONE: Final[Mapping[str, float]] = MappingProxyType({})
 _SPARE: Final = 2  # times the wanted, that are read where the index tells which are worth most
 
 
@@ -75,21 +77,50 @@ class RecallSession(Ledger):
         budget: int | None = None,
         first: Sequence[str] = (),
         folder: str = "",
+        room: int = CAP,
     ) -> Injection:
-        """Return the most important memories that the session does not have, grouped by type; those of *first* come first.
+        """Return all memories of a small store; of another one the most important that the session does not have, and its subjects.
 
-        Then come those scoped to the *folder* that the session is in; those scoped to others wait for a question.
+        They are grouped by type. Those of *first* come first, then what the branch is about, then those scoped to the
+        *folder* that the session is in; those scoped to others wait for a question. Of equals those come that were not
+        given lately. There are *room* characters; a *limit*, *threshold* or *budget* of the caller's is for no whole store.
         """
+        from memsync.agents import start
+
         here = Path(folder) if folder else self.project.layout.start
         settings = self.project.settings
         rules = self.rules(threshold)
+        is_usual = limit is threshold is budget is None
+        if is_usual and settings.injection_limit >= USUAL_LIMIT and (whole := self._whole(rules, here, room)):
+            return whole
+        budget = min(settings.injection_budget if budget is None else budget, room)
         limit = settings.injection_limit if limit is None else limit
-        new, filtered = find_important(self, rules, limit * _POOL, here)
-        new = keep_own(self, rules, new, limit, here)
-        first = [*first, *(entry.id for entry in new if is_here(self.project, here, entry) and entry.id not in first)]
-        asked = [entry for entry in self.find_all(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
+        turns = start.find_turns(self.project)
+        new, filtered = find_important(self, rules, limit * _POOL, here, turns)
+        new = keep_own(self, rules, new, limit, here, turns)
+        may_come = self._find_allowed(rules._replace(asked=True))
+        first = [*first, *(start.find_on_branch(self.project, may_come) if is_usual else ())]
+        first += [entry.id for entry in new if is_here(self.project, here, entry)]
+        asked = list(filter(may_come, self.find_all(dict.fromkeys(first))))
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
-        return self.build(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
+        tail = start.map_subjects(self.project) if is_usual and limit else ""
+        limit = max(limit, len(asked))
+        return self.build(new, filtered, limit=limit, budget=budget, grouped=True, tail=tail)._replace(is_unasked=True)
+
+    def _find_allowed(self, rules: Rules) -> Callable[[Entry], bool]:
+        return lambda entry: not (rules.refusal(entry) or self.why_withheld(entry))
+
+    def _whole(self, rules: Rules, here: Path, room: int) -> Injection | None:
+        """Return all that *rules* let pass, by its importance as written, where that is little; None where it is not."""
+        from memsync.agents.start import SMALL, WHOLE
+
+        project, budget = self.project, min(WHOLE * self.project.settings.injection_budget, room)
+        if project.above or count_all(project) > SMALL:
+            return None
+        all_, filtered = find_important(self, rules._replace(threshold=0.0), SMALL, here)
+        new = drop_copies((one for one in all_ if one.memory.importance >= rules.threshold), rules.ledger)
+        done = self.build(new, filtered, limit=len(new), budget=budget, grouped=True)
+        return None if done.left_out else done._replace(is_unasked=True)
 
     def find_all(self, ids: Iterable[str]) -> list[Entry]:
         """Return the memories of *ids*, as far as there are any."""
@@ -208,8 +239,9 @@ class RecallSession(Ledger):
         budget: int | None = None,
         grouped: bool = False,
         notes: Mapping[str, str] = MappingProxyType({}),
+        tail: str = "",
     ) -> Injection:
-        """Return as many of *new* as are wanted and fit; *filtered* others the session has."""
+        """Return as many of *new* as are wanted and fit, and the *tail* below them; *filtered* others the session has."""
         if not new:
             return Injection(filtered=filtered, reason="all given before" if filtered else NOTHING)
         from memsync.agents import context
@@ -223,6 +255,7 @@ class RecallSession(Ledger):
             grouped=grouped,
             is_new=lambda entry: own(self.project, entry).screening.is_new(entry),
             notes=notes,
+            tail=tail,
         )
         why = "too long for the budget" if block.left_out else "all given before" if filtered else NOTHING
         return Injection(
@@ -306,7 +339,7 @@ class RecallSession(Ledger):
         self.record(injection)
 
     def record(self, injection: Injection) -> None:
-        """Count what was handed over as used, and note it as shown, but not as what the session has."""
+        """Count what was handed over as used, unless nobody asked for it, and note it as shown, but not as what the session has."""
         now = self.project.clock()
         for entry in injection.headlines if self.id else ():
             own(self.project, entry).state(entry.scope).record_session(self.id, [(entry.id, "shown", now)])
@@ -315,8 +348,9 @@ class RecallSession(Ledger):
             entries = [entry for entry in injection.entries if (entry.repo, entry.scope) == place]
             shown = {entry.id: owner.screening.note(entry) for entry in entries}
             state = owner.state(place[1])
-            # A skill that is named is not used yet.
-            state.record_use([(id_, now) for id_ in shown if not id_.startswith(SKILL_PREFIX)], shown)
+            # A skill that is named is not used yet, nor is what nobody asked for.
+            used = () if injection.is_unasked else (id_ for id_ in shown if not id_.startswith(SKILL_PREFIX))
+            state.record_use([(id_, now) for id_ in used], shown)
             if self.id:
                 state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
 
@@ -343,7 +377,9 @@ def superseded_by(entries: Iterable[Entry]) -> set[str]:
     return {old for entry in entries for old in entry.memory.supersedes}
 
 
-def keep_own(session: RecallSession, rules: Rules, new: Sequence[Entry], limit: int, here: Path) -> list[Entry]:
+def keep_own(
+    session: RecallSession, rules: Rules, new: Sequence[Entry], limit: int, here: Path, turns: Mapping[str, float]
+) -> list[Entry]:
     """Return *new*, the most important first, with up to half of the *limit* places for what the speaker wrote (seed 004).
 
     What is the speaker's among the first counts. Of the rest the preferences come first.
@@ -353,7 +389,7 @@ def keep_own(session: RecallSession, rules: Rules, new: Sequence[Entry], limit: 
     own = [entry for entry in new[:limit] if entry.memory.author == me]
     if len(own) >= limit // 2:
         return list(new)
-    more, _ = find_important(session, rules, len(new), here, me)
+    more, _ = find_important(session, rules, len(new), here, turns, me)
     more = [entry for entry in more if entry not in own]
     more.sort(key=lambda entry: entry.memory.memory_type != "preference")
     own += more[: limit // 2 - len(own)]
@@ -361,31 +397,42 @@ def keep_own(session: RecallSession, rules: Rules, new: Sequence[Entry], limit: 
 
 
 def find_important(
-    session: RecallSession, rules: Rules, wanted: int, here: Path, author: str | None = None
+    session: RecallSession,
+    rules: Rules,
+    wanted: int,
+    here: Path,
+    turns: Mapping[str, float] = _NONE,
+    author: str | None = None,
 ) -> tuple[list[Entry], int]:
     """Return the *wanted* most important memories, or those of *author*, that *rules* let pass, and how many the ledger kept back.
 
-    Those that the index puts first are enough, unless the rules keep back too many of them.
+    By *turns* each is worth so much less. Those that the index puts first are enough, unless the rules keep back too many of them.
     """
     project, now = session.project, session.project.clock()
     best: list[Entry] = []
     filtered = 0
-    if some := read_foremost(project, rules.ledger, _SPARE * wanted, rules.threshold, now, author):
+    if some := read_foremost(project, rules.ledger, _SPARE * wanted, rules.threshold, now, turns, author):
         records = ((project, scope, memory) for scope, memory in some.records)
-        best, filtered = _choose(session, records, rules, wanted, here, now, author)
-    if some is None or not _is_enough(best, wanted, some.rest):
+        best, filtered = _choose(session, records, rules, wanted, here, now, turns, author)
+    if some is None or not _is_enough(best, wanted, some.rest, turns):
         project.stores.refresh()
         every = ((owner, scope, one) for owner, scope, store in walk(project) for one in store.memories().values())
-        best, filtered = _choose(session, every, rules, wanted, here, now, author)
+        best, filtered = _choose(session, every, rules, wanted, here, now, turns, author)
     return [entry for entry in best if not session.why_withheld(entry)], filtered
 
 
-def _is_enough(best: Sequence[Entry], wanted: int, rest: tuple[float, str, Scope] | None) -> bool:
+def _place(entry: Entry, turns: Mapping[str, float]) -> tuple[float, str, Scope]:
+    return turns.get(entry.id, 0.0) - entry.effective_importance, entry.id, entry.scope
+
+
+def _is_enough(
+    best: Sequence[Entry], wanted: int, rest: tuple[float, str, Scope] | None, turns: Mapping[str, float]
+) -> bool:
     """Tell whether none that stands at *rest* or behind it in a list could be among the *wanted*, of which *best* were found."""
     if rest is None or not wanted:
         return True
     last = best[-1] if len(best) == wanted else None
-    return last is not None and (-last.effective_importance, last.id, last.scope) < rest
+    return last is not None and _place(last, turns) < rest
 
 
 def _choose(
@@ -395,6 +442,7 @@ def _choose(
     wanted: int,
     here: Path,
     now: datetime,
+    turns: Mapping[str, float],
     author: str | None,
 ) -> tuple[list[Entry], int]:
     """Return the *wanted* most important of *records* (of *author*) that *rules* let pass, and how many the ledger kept back.
@@ -427,5 +475,5 @@ def _choose(
         filtered += refusal == "ledger"
         if not refusal and not is_late and wanted:
             best.append(entry)
-            (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
-    return sort_by_importance(best)[:wanted], filtered
+            (heappush if len(worth) < wanted else heappushpop)(worth, -_place(entry, turns)[0])
+    return sorted(best, key=lambda entry: _place(entry, turns))[:wanted], filtered

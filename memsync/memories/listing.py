@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.errors import AmbiguousId, MemoryNotFound
@@ -97,8 +97,13 @@ def _order(
     usage: Mapping[Scope, Mapping[str, Usage]],
     now: datetime,
     author: str | None = None,
+    least: float = 0.0,
+    turns: Mapping[str, float] = MappingProxyType({}),
 ) -> list[_Place]:
-    """Return where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`."""
+    """Return where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`.
+
+    What is worth less than *least* is left out. By *turns*, of ids, each counts for so much less.
+    """
     moment_now, settings = count_moment(now), project.settings
     places = []
     query = "SELECT slot, scope, id, importance, moment FROM record WHERE ?1 IS NULL OR author = ?1"
@@ -107,7 +112,8 @@ def _order(
         if (used := usage[scope].get(id_)) and used.last_accessed_at:
             last = max(moment, count_moment(used.last_accessed_at))
         worth = importance if last == NEVER else fade(importance, (moment_now - last) / 1_000_000, settings)
-        places.append(_Place(worth, id_, scope, slot))
+        if worth >= least:
+            places.append(_Place(worth - turns.get(id_, 0.0), id_, scope, slot))
     return sorted(places, key=lambda place: (-place.worth, place.id, place.scope))
 
 
@@ -119,16 +125,24 @@ class Foremost(NamedTuple):
 
 
 def read_foremost(
-    project: Project, ids: Collection[str], many: int, least: float, now: datetime, author: str | None = None
+    project: Project,
+    ids: Collection[str],
+    many: int,
+    least: float,
+    now: datetime,
+    turns: Mapping[str, float],
+    author: str | None = None,
 ) -> Foremost | None:
     """Return the records of *ids*, those that replace others, and the *many* (of *author*) that are worth most *now*, and *least* at least.
+
+    By *turns*, of ids, each of them counts for so much less.
 
     None where the stores must be read.
     """
 
     def read(rows: Database) -> Foremost | None:
-        order = _order(project, rows, _usage_of(project), now, author)
-        first = list(islice(takewhile(lambda place: place.worth >= least, order), many + 1))
+        order = _order(project, rows, _usage_of(project), now, author, least, turns)
+        first = order[: many + 1]
         also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
         also += _find_slots(rows, ids)
         slots = dict.fromkeys([*(place.slot for place in first[:many]), *also])

@@ -30,6 +30,7 @@ def _setting(
 
 
 HEADLINE: Final = 0.12  # confidence from which a match is worth a headline where nothing is given
+USUAL_LIMIT: Final = 10  # memories given at a start; with fewer, no store is given whole
 BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
 AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
@@ -50,7 +51,7 @@ class Settings(NamedTuple):
     )
     enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked")
     injection_limit: int = _setting(
-        "memory.injection_limit", 10, "most memories given at the start of a session", low=0
+        "memory.injection_limit", USUAL_LIMIT, "most memories given at a start; a small store is given whole", low=0
     )
     importance_threshold: float = _setting(
         "memory.importance_threshold",

@@ -277,6 +277,11 @@ class State:
         query = "SELECT memory_id FROM session_memories WHERE session_id = ? AND action = ? ORDER BY id"
         return [id_ for (id_,) in self._select(query, (session_id, action))]
 
+    def last_given(self) -> list[tuple[str, str]]:
+        """Return each memory that a session was given unasked, and when that was last."""
+        query = "SELECT memory_id, max(created_at) FROM session_memories WHERE action = 'injected' GROUP BY memory_id"
+        return self._select(query)
+
     def uses_of(self, id_: str) -> list[SessionUse]:
         """Return in which sessions something happened to a memory, the latest first."""
         query = (

@@ -64,6 +64,7 @@ def add_others(repo, count: int = 12) -> None:
 
 def test_a_session_that_is_resumed_is_given_nothing_that_nobody_asked_for(at, repo):
     add_others(repo)
+    memsync("memory", "config", "memory.injection_limit", "9", cwd=repo.root)
     assert at("session-start", source="startup")
     assert at("session-start", source="resume") is None
     assert FACT in at("prompt", prompt=ASK)["additionalContext"]

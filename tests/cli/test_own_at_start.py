@@ -30,8 +30,8 @@ def write_team(repo: GitRepo, *, mine: int, bobs: int) -> None:
 
 
 @pytest.mark.parametrize("warm", [False, True])
-def test_three_preferences_of_the_user_stand_beside_thirty_facts_of_a_colleague(repo: GitRepo, warm: bool):
-    write_team(repo, mine=0, bobs=30)
+def test_three_preferences_of_the_user_stand_beside_ninety_facts_of_a_colleague(repo: GitRepo, warm: bool):
+    write_team(repo, mine=0, bobs=90)
     if warm:
         memsync("recall", "which port", cwd=repo.root)
     given = start(repo)
@@ -40,13 +40,13 @@ def test_three_preferences_of_the_user_stand_beside_thirty_facts_of_a_colleague(
 
 
 def test_of_the_users_own_the_preferences_come_first_and_half_of_the_places_stay_for_the_others(repo: GitRepo):
-    write_team(repo, mine=9, bobs=30)
+    write_team(repo, mine=9, bobs=90)
     given = start(repo)
     assert [text in given for _, text in MINE] == [True, True, True]
     assert (given.count("My fact"), given.count("The port of machine")) == (2, 5)
 
 
 def test_where_all_are_the_users_own_the_most_important_are_given(repo: GitRepo):
-    write_team(repo, mine=12, bobs=0)
+    write_team(repo, mine=90, bobs=0)
     given = start(repo)
     assert (given.count("My fact"), sum(text in given for _, text in MINE)) == (10, 0)

@@ -184,7 +184,7 @@ def test_a_question_is_answered_however_old_its_memory_is_and_a_start_is_not(rep
     repo.write_memories(line("mm-old", PORT, importance=0.5, created_at=old, updated_at=old))
     session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
     assert ids(session.at_prompt(ASK)) == ["mm-old"]
-    assert ids(session.at_start()) == []
+    assert ids(session.at_start(limit=10)) == []
 
 
 def test_a_directory_without_a_store_stays_without_one(tmp_path, clock, home):

@@ -1,0 +1,72 @@
+"""What a session's start has besides the most important memories: whose turn it is among equals, what the branch is about, and which subjects there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from memsync.memories.filters import Filters
+from memsync.memories.reach import folders_of, search_all
+from memsync.poison.guard import shown_label
+
+if TYPE_CHECKING:
+    from memsync.index.database import Database
+    from memsync.memories.project import Project
+    from memsync.memories.results import Entry
+    from memsync.records import Memory
+
+SMALL: Final = 80  # memories, of more than which no store is short enough to be given whole
+WHOLE: Final = 2  # times the budget of an event, that a whole store may take once a session
+_SPREAD: Final = 0.15  # of importance, within which memories take turns
+_SUBJECTS: Final = 20
+_LEAST: Final = 3  # subjects that make a map
+_LOOKED_AT: Final = 2_000  # memories, the latest, whose subjects are counted
+_TRUNKS: Final = frozenset({"main", "master", "trunk", "develop", "dev"})
+_ON_BRANCH: Final = 3
+
+
+def find_turns(project: Project) -> Mapping[str, float]:
+    """Return by id how much less a memory is worth at a start, because it was given lately: the last one all of the spread, the first one least."""
+    given = sorted((at, id_) for scope in project.stores for id_, at in project.state(scope).last_given())
+    return {id_: _SPREAD * number / len(given) for number, (_, id_) in enumerate(given, 1)}
+
+
+def find_on_branch(project: Project, keep: Callable[[Entry], bool]) -> list[str]:
+    """Return the ids of what the name of the branch surely asks for."""
+    git, name = project.layout.git, ""
+    with suppress(OSError, ValueError):
+        head = (git.git_dir / "HEAD").read_text(encoding="utf-8") if git else ""
+        name = head.partition("refs/heads/")[2].strip()
+    if not name or name in _TRUNKS:
+        return []
+    words = " ".join("".join(letter if letter.isalnum() else " " for letter in name).split())
+    found = search_all(project, words, Filters(keep=keep), limit=_ON_BRANCH)
+    return [hit.id for hit in found if not found.is_weak(hit)]
+
+
+def map_subjects(project: Project) -> str:
+    """Return a line that says how many memories there are and of which subjects: their tags, or else the folders that they are anchored to."""
+    many, latest = project.finder.file.ask(_read_latest) or _read_stores(project)
+    current = [memory for memory in latest if memory.archived_at is None]
+    subjects = Counter(one for memory in current for one in {*(memory.tags or filter(None, folders_of(memory)))})
+    best = sorted(subjects.items(), key=lambda pair: (-pair[1], pair[0]))[:_SUBJECTS]
+    named = [f"{shown_label(name)} {count}" for name, count in best if count > 1]
+    if len(named) < _LEAST:
+        return ""
+    return f"{many} memories in all; recall finds more, among others on: {', '.join(named)}"
+
+
+def _read_latest(rows: Database) -> tuple[int, list[Memory]]:
+    from memsync.format.jsonl import read_lines
+
+    latest = rows.ask("SELECT raw FROM line ORDER BY slot DESC LIMIT ?", (_LOOKED_AT,)).fetchall()
+    lines = read_lines(b"\n".join(raw.strip() for (raw,) in latest))
+    return rows.count(), [line.memory for line in lines if line.memory]
+
+
+def _read_stores(project: Project) -> tuple[int, list[Memory]]:
+    project.stores.refresh()
+    memories = [memory for store in project.stores.values() for memory in store.memories().values()]
+    return len(memories), memories[-_LOOKED_AT:]
