@@ -94,6 +94,7 @@ def test_every_group_and_command_is_in_the_tree():
         "janitor",
         "mcp",
         "hook",
+        "learn",
         "memory",
         "replay",
         "review",

@@ -156,6 +156,7 @@ class RootGroup(LazyGroup):
         ("janitor", "janitor"),
         ("review", "review"),
         ("savings", "replay"),
+        ("proposals", "learn"),
         ("evaluate", "eval"),
         ("testing", "test"),
         ("format", "format"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import click
 
 from memsync.cli import render, terminal
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import memory, read_text
-from memsync.cli.options import model_option, require_person, yes_option
-from memsync.errors import MemoryNotFound, Remedy, UsageError
+from memsync.cli.options import model_option, read_time, require_person, yes_option
+from memsync.errors import ImportFailed, MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
@@ -22,6 +23,8 @@ from memsync.learn.extract import Extracted
 from memsync.learn.extract import extract as take
 from memsync.learn.lessons import transcript_of
 from memsync.learn.scan import start
+from memsync.learn.session_end import MOST_OF_ONE
+from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry
 from memsync.memories.screening import is_rule
@@ -124,6 +127,41 @@ def extract(project: Project, /, sources: tuple[Path, ...], session: str | None,
     found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
     value = {"sources": [{"source": str(s), **as_json(one)} for s, one in zip(sources, found, strict=True)]}
     return Answer(value, _format_extracted(found, dry_run=dry_run))
+
+
+@command(cli)
+@click.option("--last", is_flag=True, help="The last session of this repository on this machine.  [default]")
+@click.option("--since", metavar="TIME", help="All its sessions since then, of every client that keeps transcripts.")
+@click.option("--dry-run", is_flag=True, help="Show what would be proposed, and why the rest is not.")
+@model_option
+def learn(project: Project, /, last: bool, since: str | None, dry_run: bool, no_llm: bool) -> Answer:
+    """Propose what your sessions teach: what you refused and put right, and what failed and then worked.
+
+    At most five of each session, the best; what several sessions teach is one
+    proposal. Nothing is stored until you approve it: `memsync review` asks.
+
+    \b
+    Examples:
+      memsync learn --last
+      memsync learn --since 2026-11-01 --dry-run
+    """
+    if last and since:
+        raise UsageError("give --last or --since, not both")
+    paths = sorted(
+        list_here(project, read_time(since, "--since") if since else None), key=lambda one: one.stat().st_mtime
+    )
+    own = [path for path in paths if path.parent.name != "subagents"]
+    found: dict[Path, Extracted] = {}
+    for path in own if since else own[-1:]:
+        with suppress(ImportFailed):  # one that its client is writing, or has left damaged
+            found[path] = take(project, path, use_model=not no_llm, dry_run=dry_run, most=MOST_OF_ONE)
+    if not found:
+        raise UsageError(
+            "no session of this repository is on this machine; ", Remedy("memory extract"), " FILE reads another"
+        )
+    value = {"sources": [{"source": str(path), **as_json(one)} for path, one in found.items()]}
+    lines = [render.count(len(found), "session"), _format_extracted(list(found.values()), dry_run=dry_run)]
+    return Answer(value, "\n".join(lines))
 
 
 def _format_extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.dedup import ALIKE, decide
+from memsync.dedup import decide
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.format.textdiff import diff_lines
@@ -31,6 +32,7 @@ _REFUSED: Final = "rejected.jsonl"  # what was rejected, word for word, for thos
 
 _AGAIN: Final = 0.05  # importance for each more session that taught it
 _MOST_IMPORTANT: Final = 0.9
+_SAME: Final = 0.8  # share of the words from which two that do not contradict each other are one lesson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,11 +450,13 @@ def _merge(waiting: Proposal, new: Proposal) -> Proposal:
 def is_same_lesson(one: Memory, other: Memory) -> bool:
     """Tell whether two memories teach the same: they are due by the same trigger, or have none and say the same in whatever words."""
     if one.triggers and other.triggers:
-        return bool(set(one.triggers) & set(other.triggers))
-    verdict = decide(one.content, other.content, 0.0)
-    return verdict.relation != "contradicts" and (
-        verdict.relation in ("duplicate", "contained", "contains") or verdict.similarity >= ALIKE
-    )
+        here, there = ({re.sub(r"[()\[\]]", "", text) for text in memory.triggers} for memory in (one, other))
+        return bool(here & there)
+    relation = decide(one.content, other.content, 0.0).relation
+    if relation in ("duplicate", "contained", "contains"):
+        return True
+    here, there = (set(re.findall(r"\w{2,}", text.lower())) for text in (one.content, other.content))
+    return relation != "contradicts" and len(here & there) >= _SAME * len(here | there)
 
 
 def make_record(proposal: Proposal) -> Memory:

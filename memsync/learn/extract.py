@@ -26,6 +26,7 @@ from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
 from memsync.records import Memory, clean_content, clean_cues, clean_tags
 from memsync.system.texts import read_utf8
+from memsync.transcripts import reading
 from memsync.transcripts.events import Session
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def extract(
         ImportFailed: it cannot be read.
         StoreError
     """
-    session = _read_session(source) if source.suffix == ".jsonl" else None
+    session = _read_session(source)
     found = list(statements(_read_text(source)) if session is None else _read_conversation(session))
     result = None
     note = ""
@@ -152,8 +153,10 @@ def _leave_out_known(project: Project, found: Extracted) -> Extracted:
     return replace(found, proposed=kept, dropped=(*found.dropped, *dropped))
 
 
-def _read_session(source: Path) -> Session:
-    """Return the session in *source*, under the name that its file has from the client."""
+def _read_session(source: Path) -> Session | None:
+    """Return the session in *source*, under the name that its file has from the client; None for other texts."""
+    if source.suffix != ".jsonl" and (source.suffix != ".json" or reading.read_file(source) is None):
+        return None
     session = transcripts.read_session(source)
     named = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", source.stem)
     session.id = named[0] if named else session.id or source.stem

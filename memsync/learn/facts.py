@@ -6,7 +6,6 @@ Each statement is in the file it names.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -24,6 +23,7 @@ class Fact(NamedTuple):
     memory_type: str = "fact"
     importance: float = 0.6
     tags: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
 
 
 class Row(NamedTuple):
@@ -98,21 +98,53 @@ def list_names(names: Iterable[str], most: int = 8) -> str:
 
 _TARGET: Final = re.compile(r"^([A-Za-z][\w-]*)\s*:(?!=)[^#\n]*(?:##\s*(.+))?$", re.MULTILINE)
 _RECIPE: Final = re.compile(r"^@?([A-Za-z][\w-]*)(?:\s+[^:=\n]*)?:(?!=)", re.MULTILINE)
-_GOALS: Final = "test check lint format fmt build run dev install setup deploy release bench docs".split()
-_LICENCES: Final = (
-    ("Apache License", "Apache-2.0"),
-    ("GNU AFFERO GENERAL PUBLIC LICENSE", "AGPL-3.0"),
-    ("GNU LESSER GENERAL PUBLIC LICENSE", "LGPL"),
-    ("GNU GENERAL PUBLIC LICENSE", "GPL"),
-    ("Mozilla Public License", "MPL-2.0"),
-    ("MIT License", "MIT"),
-    ("Permission is hereby granted, free of charge", "MIT"),
-    ("Redistribution and use in source and binary forms", "BSD"),
-    ("This is free and unencumbered software", "Unlicense"),
+_TOX: Final = re.compile(r"^\[testenv:([\w-]+)\]", re.MULTILINE)
+_NOX: Final = re.compile(r"^@nox\.session[^\n]*\ndef (\w+)", re.MULTILINE)
+_SCRIPTS: Final = ("scripts", "script", "bin", "mise-tasks", ".mise/tasks")
+_GOALS: Final = (
+    "test check lint format fmt build run dev start typecheck install setup bootstrap deploy release bench docs".split()
 )
+_FIRST: Final = ("test", "check", "lint", "build", "install", "setup")  # what a newcomer runs
+_MOST_GOALS: Final = 5  # of one file
+_SHORT: Final = 100  # characters of a command that is told
 
 
-def targets(tree: Tree) -> Iterator[Fact]:
+class _Command(NamedTuple):
+    """A way to do something: the line to run, what it does if that is known, and where it is written."""
+
+    key: str
+    line: str
+    goal: str
+    does: str
+    path: str
+    needles: tuple[str, ...]
+
+
+def commands(tree: Tree) -> Iterator[Fact]:
+    """Read how to test, lint, build and run: targets, tasks, sessions and scripts, and whether CI does the same."""
+    ci = "\n".join(tree.text(path) for path in _list_workflows(tree))
+    for one in chain(_read_targets(tree), _read_tables(tree), _read_scripts(tree)):
+        is_first = one.goal in _FIRST
+        runs = re.search(rf"(?<![\w/-]){re.escape(one.line)}(?![\w-])", ci) is not None
+        importance = 0.7 + 0.1 * (one.goal in ("test", "check")) if is_first else 0.6
+        where = locate(tree, one.path, *one.needles)
+        content = f"`{one.line}`{one.does}{', as CI does' if runs else ''}."
+        yield Fact(
+            one.key,
+            content,
+            where,
+            importance=round(importance + 0.05 * runs, 2),
+            tags=("commands",),
+            anchors=(f"$ {one.line}",),
+        )
+
+
+def _choose_goals(names: Iterable[str]) -> list[str]:
+    there = set(names)
+    return [name for name in _GOALS if name in there][:_MOST_GOALS]
+
+
+def _read_targets(tree: Tree) -> Iterator[_Command]:
     """Read Makefile and justfile."""
     if path := _find_first(tree, "Makefile", "makefile", "GNUmakefile"):
         about = {name: comment.strip() for name, comment in _TARGET.findall(tree.text(path))}
@@ -125,19 +157,105 @@ def _find_first(tree: Tree, *names: str) -> str:
     return next((name for name in names if name in tree.names), "")
 
 
-def _describe_targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> Iterator[Fact]:
+def _describe_targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> Iterator[_Command]:
     """Read the targets of *path*, which are *about* what their comments say."""
-    known = [name for name in _GOALS if name in about][:4]
-    for name in known:
+    for name in _choose_goals(about):
         recipe = _find_recipe(tree.text(path), name)
         does = f": {about[name]}" if about[name] else f" runs `{recipe}`" if recipe else f" is a target of the {path}"
-        importance = 0.8 if name in ("test", "check") else 0.6
-        where = locate(tree, path, f"{name}:", f"{name} :")
-        yield Fact(f"{program}.{name}", f"`{program} {name}`{does}.", where, importance=importance, tags=("commands",))
-    rest = [name for name in about if name not in known and not name.startswith("_")]
-    if rest:
-        content = f"Other `{program}` targets: {list_names(rest)}."
-        yield Fact(f"{program}.targets", content, f"{path}:1", importance=0.4, tags=("commands",))
+        yield _Command(f"{program}.{name}", f"{program} {name}", name, does, path, (f"{name}:", f"{name} :"))
+
+
+def _read_tables(tree: Tree) -> Iterator[_Command]:
+    """Read the scripts of package.json, the tasks of mise, the environments of tox and the sessions of nox."""
+    scripts = value_at(tree.data("package.json"), "scripts")
+    lock_of = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock"), ("bun", "bun.lockb"))
+    manager = next((name for name, lock in lock_of if lock in tree.names), "npm")
+    path = _find_first(tree, "mise.toml", ".mise.toml")
+    tasks = value_at(tree.data(path), "tasks") if path else None
+    for key, runner, file, table in (
+        ("js.script", f"{manager} run", "package.json", scripts), ("mise", "mise run", path, tasks),
+    ):  # fmt: skip
+        for name in _choose_goals(table) if isinstance(table, dict) else ():
+            run = table[name].get("run") if isinstance(table[name], dict) else table[name]
+            if isinstance(run, str) and "no test specified" not in run:
+                does = (
+                    f" runs `{run}`"
+                    if len(run) <= _SHORT and not set("\n`") & set(run.strip())
+                    else f" is a task of {file}"
+                )
+                yield _Command(
+                    f"{key}.{name}", f"{runner} {name}", name, does, file, (f'"{name}":', f"tasks.{name}", f"{name} =")
+                )
+    for name in _choose_goals(_TOX.findall(tree.text("tox.ini"))):
+        yield _Command(
+            f"tox.{name}", f"tox -e {name}", name, " is an environment of tox.ini", "tox.ini", (f"testenv:{name}",)
+        )
+    for name in _choose_goals(name.removesuffix("s") for name in _NOX.findall(tree.text("noxfile.py"))):
+        found = next(one for one in _NOX.findall(tree.text("noxfile.py")) if one.removesuffix("s") == name)
+        yield _Command(
+            f"nox.{name}", f"nox -s {found}", name, " is a session of noxfile.py", "noxfile.py", (f"def {found}",)
+        )
+
+
+def _read_scripts(tree: Tree) -> Iterator[_Command]:
+    """Read the scripts that are named after what they are for."""
+    for folder in _SCRIPTS:
+        named = {
+            path.rpartition("/")[2].partition(".")[0]: path for path in tree.files if path.rpartition("/")[0] == folder
+        }
+        for name in _choose_goals(named):
+            path = named[name]
+            line = f"mise run {name}" if "mise" in folder else path
+            said = next(
+                (row.lstrip("# ").strip() for row in tree.text(path).splitlines()[1:4] if re.match(r"# \w", row)), ""
+            )
+            does = f": {said.rstrip('.')}" if 10 <= len(said) <= 100 else f" is the script to {name}"
+            yield _Command(f"script.{name}", line, name, does, path, ())
+
+
+def _list_workflows(tree: Tree) -> list[str]:
+    return [path for path in tree.files if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml", path)][:20]
+
+
+def ports(tree: Tree) -> Iterator[Fact]:
+    """Read on which ports the services of a compose file are reached."""
+    path = _find_first(tree, "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+    services = value_at(tree.data(path), "services") if path else None
+    for name, service in services.items() if isinstance(services, dict) else ():
+        given = value_at(service, "ports")
+        shown = (
+            [str(value_at(one, "published") or "") if isinstance(one, dict) else str(one) for one in given or ()]
+            if isinstance(given, list)
+            else []
+        )
+        outer = [found[1] for one in shown if (found := re.fullmatch(r"(?:\d+\.[\d.]+:)?(\d+)(?::\d+)?(?:/\w+)?", one))]
+        if outer:
+            content = f"`{name}` is reached on port {' and '.join(outer[:3])} ({path})."
+            yield Fact(
+                f"port.{name}",
+                content,
+                locate(tree, path, f"{outer[0]}"),
+                importance=0.7,
+                tags=("ports",),
+                anchors=(path,),
+            )
+
+
+def generated(tree: Tree) -> Iterator[Fact]:
+    """Read which files git is told are generated."""
+    for row in tree.text(".gitattributes").splitlines():
+        pattern, *said = row.split() or [""]
+        if pattern and not pattern.startswith("#") and {"linguist-generated", "linguist-generated=true"} & set(said):
+            content = f"`{pattern}` is generated: change what it is made from."
+            where = locate(tree, ".gitattributes", pattern)
+            yield Fact(
+                f"generated.{pattern}",
+                content,
+                where,
+                importance=0.7,
+                tags=("generated",),
+                anchors=(pattern.lstrip("/"),),
+            )
 
 
 def _find_recipe(text: str, name: str) -> str:
@@ -167,28 +285,6 @@ def locks(tree: Tree) -> Iterator[Fact]:
             yield Fact(key, content, f"{found[0]}:1", importance=0.7, tags=(tag, "dependencies"))
 
 
-def tools(tree: Tree) -> Iterator[Fact]:
-    """Read which tools pyproject.toml sets up."""
-    path = "pyproject.toml"
-    known = ("pytest", "ruff", "mypy", "black", "pyright", "tox", "coverage")
-    if found := [name for name in known if value_at(tree.data(path), "tool", name)]:
-        where = locate(tree, path, *(f"[tool.{name}" for name in found))
-        yield Fact("python.tools", f"Configured in {path}: {', '.join(found)}.", where, tags=("python", "tooling"))
-
-
-def npm_scripts(tree: Tree) -> Iterator[Fact]:
-    """Read the scripts of package.json that people run most."""
-    path = "package.json"
-    goals = ("test", "lint", "build", "dev", "start", "typecheck", "format")
-    scripts = [(name, value_at(tree.data(path), "scripts", name)) for name in goals]
-    for name, script in [(name, script) for name, script in scripts if isinstance(script, str)][:5]:
-        if "no test specified" not in script:
-            tag, importance = ("tests", 0.7) if name == "test" else (name, 0.6)
-            content = f"The npm script `{name}` runs `{script}`."
-            where = locate(tree, path, f'"{name}":')
-            yield Fact(f"js.script.{name}", content, where, importance=importance, tags=(tag,))
-
-
 def dotnet_targets(tree: Tree) -> Iterator[Fact]:
     """Read the frameworks of .NET projects."""
     targets: dict[str, str] = {}
@@ -206,12 +302,8 @@ _MATRIX: Final = {
 
 
 def github(tree: Tree) -> Iterator[Fact]:
-    """Read the workflows of GitHub Actions, and the first matrix of versions in them."""
-    paths = [path for path in tree.files if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
-    if paths:
-        names = (path.rpartition("/")[2] for path in paths)
-        yield Fact("ci.github", f"CI runs on GitHub Actions: {list_names(names)}.", f"{paths[0]}:1", tags=("ci",))
-    for path in paths[:20]:
+    """Read the first matrix of versions in the workflows of GitHub Actions."""
+    for path in _list_workflows(tree):
         for key, versions in _read_matrix(tree.data(path).get("jobs")):
             content = f"CI tests {_MATRIX[key]} {', '.join(versions)} ({path})."
             yield Fact(f"ci.matrix.{key}", content, locate(tree, path, key), importance=0.5, tags=("ci",))
@@ -261,25 +353,12 @@ def style(tree: Tree) -> Iterator[Fact]:
         yield Fact("style.indent", f"Indent with {width} ({path}).", where, "preference", 0.5, ("style",))
 
 
-def layout(tree: Tree) -> Iterator[Fact]:
-    """Look at where the files are."""
-    folders = Counter(path.partition("/")[0] for path in tree.files if "/" in path and not path.startswith("."))
-    if len(folders) > 1:
-        named = ", ".join(f"`{name}/`" for name, _ in sorted(folders.most_common(10)))
-        yield Fact("layout", f"Top-level folders: {named}.", ".", "context", 0.5, ("layout",))
-
-
 def identity(tree: Tree) -> Iterator[Fact]:
-    """Read README and licence."""
+    """Read what the README says first."""
     path = _find_first(tree, "README.md", "README.rst", "README.txt", "README")
     if path and (found := _find_first_paragraph(tree.text(path))):
         number, text = found
         yield Fact("readme", f"From {path}: {text}", f"{path}:{number}", "context", 0.7, ("overview",))
-    for path in tree.matching("LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING", "LICENCE"):
-        name = next((name for mark, name in _LICENCES if mark in tree.text(path)[:2_000]), "")
-        if name:
-            yield Fact("licence", f"The licence is {name} ({path}).", f"{path}:1", importance=0.4, tags=("licence",))
-            break
 
 
 # A line that begins like a sentence: not a badge, nor what a link leads to.
@@ -305,5 +384,5 @@ def _find_first_paragraph(text: str) -> tuple[int, str] | None:
 
 
 READERS: Final = (
-    identity, targets, single, locks, tools, npm_scripts, dotnet_targets, github, tool_versions, commit_hooks, layout, style
+    identity, commands, single, ports, generated, locks, dotnet_targets, github, tool_versions, commit_hooks, style
 )  # fmt: skip

@@ -112,7 +112,7 @@ def _explain_rule(rule: str, one: Tried, after: Sequence[Tried]) -> Lesson | Non
     told = f"`{command}` fails on {rule} ({message})"
     changed = _find_change(PurePosixPath(line[1]).name, (line[4] or "").strip(), after[:passed])
     text = f"{told}: write `{changed[1]}` instead of `{changed[0]}`." if changed else f"{told}."
-    return Lesson(text, one.call.line, "failed", (f"$ {command}",), (f"fails: {mark}",))
+    return Lesson(text, one.call.line, "failed", (), (f"fails: {mark}",))
 
 
 def _generalize(message: str) -> str:
@@ -178,7 +178,7 @@ def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing
         return _tell_name(missing, found, one)
     parent = str(name.parent)
     if not name.suffix and parent != "." and any(f"/{parent}/" in f"/{path}" for path in there):
-        return _tell(f"There is no folder `{missing}`; look in `{parent}`.", one, (f"{parent}/",), f"not: {missing}")
+        return _tell(f"There is no folder `{missing}`; look in `{parent}`.", one, (), f"not: {missing}")
     return None
 
 

@@ -162,7 +162,8 @@ def _resolve(said: str, refused: Call | None) -> str:
         is_bare = refused and refused.command and re.match(r"(?:let'?s not|no|not|stop)\b", said, re.IGNORECASE)
         return f"`{name}`: {said}" if is_bare and not has("hard", said) else said
     if not refused or not name:
-        return ""
+        general = re.sub(r"\s+here$", "", said) if has("ours", said) else said
+        return "" if has("deictic", general) else general
     verb = "run" if refused.command else "edit"
     named = re.sub(r"\bdo (?:this|that|it)\b", f"{verb} `{name}`", said, count=1, flags=re.IGNORECASE)
     named = pattern("thing").sub(f"`{name}`", named, count=1) if named == said else named
@@ -194,7 +195,8 @@ def _lasts(said: str, message: _Message) -> bool:
     is_told = message.is_told and has("told", said)
     if has("likes", said) or re.search(r"\bI\b", said):
         return has("likes", said) or is_told
-    if is_told or any(has(name, said) for name in ("decided", "owns", "we", "rule")):
+    is_rule = has("rule", said) and (has("ours", said) or not has("code", said))
+    if is_told or is_rule or any(has(name, said) for name in ("decided", "owns", "we")):
         return True
     if message.is_pasted or has("code", said):
         return message.is_kept and has("states", said)

@@ -11,7 +11,7 @@ from memsync.learn import facts
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.extract import extract
 from memsync.learn.facts import Fact
-from memsync.learn.worth import instruction_files
+from memsync.learn.worth import INSTRUCTIONS, instruction_files
 from memsync.memories.edits import edit, get_live
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
@@ -19,6 +19,14 @@ from memsync.records import Memory, content_hash
 from memsync.store.tree import Tree
 
 MOST: Final = 25
+_GUIDES: Final = (
+    "CONTRIBUTING.md",
+    ".github/CONTRIBUTING.md",
+    "docs/contributing.md",
+    "docs/CONTRIBUTING.md",
+    "CONTRIBUTING.rst",
+)
+_MOST_OF_GUIDE: Final = 8
 # What a scanned record says of itself: which fact it is, and its text as the scan wrote it.
 SCANNED: Final = "scanned"
 
@@ -92,6 +100,7 @@ def _make_proposal(fact: Fact) -> Proposal:
         memory_type=fact.memory_type,
         importance=fact.importance,
         tags=fact.tags,
+        anchors=fact.anchors,
         source_type="inferred",
         extra={SCANNED: _make_mark(fact)},
     )
@@ -132,9 +141,16 @@ def start(
     found = init(project, dry_run=dry_run) if scan else Scanned()
     proposed = list(found.proposed)
     root = project.layout.root
-    for path in instruction_files(root) if instructions and root else ():
-        of_file = extract(project, path, use_model=use_model, dry_run=dry_run, most=MOST - len(proposed)).proposed
+    for path in [*instruction_files(root), *_find_guides(root)] if instructions and root else ():
+        most = min(MOST - len(proposed), MOST if path.name in INSTRUCTIONS else _MOST_OF_GUIDE)
+        of_file = extract(project, path, use_model=use_model, dry_run=dry_run, most=most).proposed
         where = path.relative_to(root).as_posix() if root else ""
         proposed += [replace(one, where=f"{where}:{one.where.rpartition(':')[2]}") for one in of_file]
     stored = Candidates(project).approve([one.memory.id for one in proposed]) if approve and not dry_run else []
     return replace(found, proposed=tuple(proposed), stored=tuple(stored))
+
+
+def _find_guides(root: Path) -> list[Path]:
+    """Return what tells people how to contribute: a file that is text inside of *root*."""
+    found = (root / name for name in _GUIDES)
+    return [path for path in found if path.is_file() and path.resolve().is_relative_to(root.resolve())][:1]

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import GitRepo, memsync
+from recorder import ROOT, Recorder
 
-ROOT = "/home/ann/shop"
 REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
 
 
-class Session:
-    """Writes the transcript of one session of Claude Code."""
+class Session(Recorder):
+    """A session in which calls are refused with words."""
 
-    def __init__(self, name: str = "one") -> None:
-        self.name, self.rows = name, []
-
-    def row(self, kind: str, content: object) -> Session:
-        number = len(self.rows) + 1
-        self.rows.append({
-            "type": kind, "uuid": f"{self.name}{number}", "sessionId": self.name, "cwd": ROOT,
-            "timestamp": f"2026-03-02T10:{number:02d}:00Z", "message": {"role": kind, "content": content},
-        })  # fmt: skip
-        return self
+    def __init__(self, name: str = "one", root: str | Path = ROOT) -> None:
+        super().__init__(name, 1, root)
 
     def says(self, text: str) -> Session:
-        return self.row("user", text)
-
-    def call(self, tool: str, result: str = "ok", *, failed: bool = False, **given: str) -> Session:
-        id_ = f"{self.name}-{len(self.rows)}"
-        self.row("assistant", [{"type": "tool_use", "id": id_, "name": tool, "input": given}])
-        return self.row("user", [{"type": "tool_result", "tool_use_id": id_, "content": result, "is_error": failed}])
+        self.prompt(text)
+        return self
 
     def refuses(self, words: str, tool: str = "Edit", **given: str) -> Session:
-        given = given or {"file_path": f"{ROOT}/src/state.go", "old_string": "a", "new_string": "b"}
-        return self.call(tool, REFUSED + words, failed=True, **given)
+        given = given or {"file_path": f"{self.root}/src/state.go", "old_string": "a", "new_string": "b"}
+        self.call(tool, REFUSED + words, failed=True, **given)
+        return self
 
 
 @pytest.fixture
@@ -52,7 +42,7 @@ def shop(tmp_path):
     return repo.root
 
 
-def extract(shop: Path, session: Session, *options: str) -> dict[str, Any]:
+def extract(shop: Path, session: Recorder, *options: str) -> dict[str, Any]:
     path = shop.parent / f"{session.name}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in session.rows))
     ran = memsync("memory", "extract", str(path), "--no-llm", "--json", *options, cwd=shop)
@@ -60,7 +50,7 @@ def extract(shop: Path, session: Session, *options: str) -> dict[str, Any]:
     return json.loads(ran.out)["sources"][0]
 
 
-def texts(shop: Path, session: Session) -> list[str]:
+def texts(shop: Path, session: Recorder) -> list[str]:
     return [one["content"] for one in extract(shop, session, "--dry-run")["proposed"]]
 
 
@@ -153,7 +143,7 @@ def test_the_same_lesson_of_two_sessions_is_one_proposal_that_names_both_and_cou
 LINT = "src/state.go:12:9: error returned from external package is unwrapped: sig: func save() error (wrapcheck)\n\treturn err\n\t^"
 
 
-def repairs(shop: Path, session: Session) -> list[tuple[str, list[str], list[str]]]:
+def repairs(shop: Path, session: Recorder) -> list[tuple[str, list[str], list[str]]]:
     found = extract(shop, session, "--dry-run")["proposed"]
     assert {one["rationale"] for one in found} <= {"it failed, and then it worked"}
     return [(one["content"], one.get("anchors", []), one.get("triggers", [])) for one in found]
@@ -172,7 +162,7 @@ def test_a_rule_of_a_linter_is_told_with_the_lines_that_made_the_same_command_gr
         'write `return fmt.Errorf("save: %w", err)` instead of `return err`.'
     )
     passed = session.call("Bash", "ok", command="make lint 2>&1")
-    assert repairs(shop, passed) == [(told, ["$ make lint"], ["fails: (wrapcheck)"])]
+    assert repairs(shop, passed) == [(told, [], ["fails: (wrapcheck)"])]
 
 
 def test_a_name_that_is_not_there_is_told_with_the_one_that_was_found(shop):
@@ -186,7 +176,7 @@ def test_a_name_that_is_not_there_is_told_with_the_one_that_was_found(shop):
     there_is_none = {"failed": True, "pattern": "x", "path": f"{ROOT}/src/commands"}
     session = Session().call("Grep", "Path does not exist: src/commands", **there_is_none)
     assert repairs(shop, session.call("Read", "a", file_path=f"{ROOT}/src/state.go")) == [
-        ("There is no folder `src/commands`; look in `src`.", ["src/"], ["not: src/commands"])
+        ("There is no folder `src/commands`; look in `src`.", [], ["not: src/commands"])
     ]
 
 
@@ -236,3 +226,40 @@ def test_a_secret_in_a_command_is_not_proposed(shop):
         "Bash", "unknown flag: --stat", failed=True, command=f"gh pr diff 88 --stat --token {key[:40]}"
     )
     assert repairs(shop, session.call("Bash", "a", command=f"gh pr diff 88 --token {key[:40]}")) == []
+
+
+def keep(session: Recorder, when: int) -> None:
+    """Write *session* where Claude Code keeps those of its folder, last touched at *when*."""
+    path = Path(os.environ["HOME"]) / ".claude" / "projects" / "-shop" / f"{session.name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in session.rows))
+    os.utime(path, (when, when))
+
+
+def learn(shop: Path, *options: str) -> list[list[str]]:
+    ran = memsync("learn", *options, "--json", cwd=shop)
+    assert ran.code == 0, ran.err
+    return [[one["content"] for one in source["proposed"]] for source in json.loads(ran.out)["sources"]]
+
+
+def test_learn_takes_the_last_session_of_this_repository_or_all_since_a_day(shop):
+    many = Session("b", shop)
+    for rule in (
+        "Never push to main.", "We use pnpm for the web client.", "Invoices are always rounded per line.",
+        "No secrets in fixtures!", "Lena owns the catalogue.", "We release from tags only.",
+    ):  # fmt: skip
+        many.says(rule)
+    keep(Session("a", shop).says("We never deploy on a Friday."), 1_780_000_000)
+    keep(many, 1_781_000_000)
+    keep(Session("c", shop.parent).says("We never speak of elsewhere."), 1_782_000_000)
+    (last,) = learn(shop, "--dry-run")
+    assert len(last) == 5
+    assert learn(shop, "--last", "--dry-run") == [last]
+    assert learn(shop, "--since", "2026-06-09") == [last]
+    assert learn(shop, "--since", "2026-05-01")[0] == ["We never deploy on a Friday."]
+
+
+def test_learn_says_where_sessions_are_missing(shop):
+    ran = memsync("learn", cwd=shop)
+    assert (ran.code, ran.out) == (2, "")
+    assert "no session of this repository is on this machine" in ran.err

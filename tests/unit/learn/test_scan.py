@@ -14,7 +14,9 @@ PYTHON = {
     "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n\n[project]\nname = "x"\nrequires-python = ">=3.10"\n'
     '\n[project.scripts]\nserve = "x:main"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n\n[tool.ruff]\nfix = true\n',
     "uv.lock": "version = 1\n",
-    "tox.ini": "[tox]\n",
+    "tox.ini": "[tox]\n[testenv:lint]\ncommands = ruff check\n",
+    "noxfile.py": "import nox\n\n\n@nox.session(python=False)\ndef tests(session):\n    session.run('pytest')\n",
+    "scripts/check": "#!/bin/sh -e\n# types, style and coverage\ncoverage report --fail-under=100\n",
     "src/x/__init__.py": "",
     "tests/test_x.py": "",
     "README.md": "# x\n\n[![CI](https://x/badge.svg)](https://x)\n\nA lightweight toolkit for [web](https://x) things, with **batteries**.\n\n## Install\n",
@@ -27,7 +29,10 @@ NODE = {
     "pnpm-lock.yaml": "lockfileVersion: 9\n",
     ".nvmrc": "20.11\n",
     ".editorconfig": "root = true\n[*]\nindent_style = space\nindent_size = 2\n",
-    ".github/workflows/ci.yml": 'on: push\njobs:\n  test:\n    strategy:\n      matrix:\n        node-version: ["20", "22"]\n',
+    ".github/workflows/ci.yml": 'on: push\njobs:\n  test:\n    strategy:\n      matrix:\n        node-version: ["20", "22"]\n    steps:\n      - run: pnpm run test\n',
+    "compose.yaml": 'services:\n  db:\n    image: postgres\n    ports:\n      - "5433:5432"\n',
+    ".gitattributes": "/src/gen/** linguist-generated\n*.png binary\n",
+    "mise.toml": '[tasks.lint]\nrun = "eslint . --fix"\n',
 }
 GO = {
     "go.mod": "module example.org/z\n\ngo 1.22\n",
@@ -61,11 +66,10 @@ WANTED = {
             "This project supports Python >=3.10.": "pyproject.toml:6",
             "Python dependencies are managed with uv (uv.lock is committed).": "uv.lock:1",
             "pytest collects tests from `tests`.": "pyproject.toml:12",
-            "Configured in pyproject.toml: pytest, ruff.": "pyproject.toml:11",
-            "The package installs the commands `serve`.": "pyproject.toml:8",
+            "`tox -e lint` is an environment of tox.ini.": "tox.ini:2",
+            "`nox -s tests` is a session of noxfile.py.": "noxfile.py:5",
+            "`scripts/check`: types, style and coverage.": "scripts/check:1",
             "From README.md: A lightweight toolkit for web things, with batteries.": "README.md:5",
-            "The licence is MIT (LICENSE).": "LICENSE:1",
-            "Top-level folders: `src/`, `tests/`.": ".",
         },
     ),
     "node": (
@@ -73,9 +77,12 @@ WANTED = {
         {
             "The package manager is pnpm@9.1.0, by package.json.": "package.json:3",
             "This project needs Node.js >=20.": "package.json:4",
-            "The npm script `test` runs `vitest run`.": "package.json:7",
+            "`pnpm run test` runs `vitest run`, as CI does.": "package.json:7",
+            "`pnpm run lint` runs `eslint .`.": "package.json:9",
+            "`mise run lint` runs `eslint . --fix`.": "mise.toml:1",
+            "`db` is reached on port 5433 (compose.yaml).": "compose.yaml:5",
+            "`/src/gen/**` is generated: change what it is made from.": ".gitattributes:1",
             "This is a monorepo with the workspaces `packages/*`.": "package.json:5",
-            "TypeScript is compiled in strict mode.": "tsconfig.json:4",
             "The Node.js version is pinned to 20.11 (.nvmrc).": ".nvmrc:1",
             "Indent with 2 spaces (.editorconfig).": ".editorconfig:4",
             "CI tests Node.js 20, 22 (.github/workflows/ci.yml).": ".github/workflows/ci.yml:6",
@@ -84,19 +91,16 @@ WANTED = {
     "go": (
         GO,
         {
-            "The Go module is `example.org/z`.": "go.mod:1",
             "go.mod asks for Go 1.22.": "go.mod:3",
             "`make test`: run the tests with the race detector.": "Makefile:4",
             "`make lint` runs `golangci-lint run`.": "Makefile:7",
             "`make build` is a target of the Makefile.": "Makefile:10",
-            "Other `make` targets: `clean`.": "Makefile:1",
         },
     ),
     "rust": (
         RUST,
         {
             "This is a Cargo workspace with the members `a`, `b`.": "Cargo.toml:2",
-            "The Rust edition is 2021.": "Cargo.toml:5",
             "The Rust toolchain is pinned to 1.78.": "rust-toolchain.toml:2",
             "`just test` runs `cargo nextest run`.": "justfile:3",
         },
@@ -156,7 +160,24 @@ def test_every_statement_names_a_line_that_is_there(tmp_path, name):
 )
 def test_what_is_broken_or_ambiguous_says_nothing(tmp_path, files):
     plant(tmp_path, files)
-    assert [f.content for f in scan(tmp_path) if "GitHub Actions" not in f.content] == []
+    assert [f.content for f in scan(tmp_path)] == []
+
+
+def test_what_a_fact_is_about_is_its_anchor(tmp_path):
+    plant(tmp_path, GO | NODE)
+    found = {fact.content: fact.anchors for fact in scan(tmp_path)}
+    assert found["`make lint` runs `golangci-lint run`."] == ("$ make lint",)
+    assert found["`/src/gen/**` is generated: change what it is made from."] == ("src/gen/**",)
+    assert found["`db` is reached on port 5433 (compose.yaml)."] == ("compose.yaml",)
+
+
+def test_the_rules_of_how_to_contribute_are_read_and_no_more_than_eight(project, repo):
+    rules = "".join(f"- Every module in `lib{n}` must have a test.\n" for n in range(12))
+    text = f"# Contributing\n\nThanks for your interest, we are happy about every one!\n\n{rules}"
+    plant(repo.root, {"CONTRIBUTING.md": text})
+    found = [one.memory.content for one in start(project, scan=False).proposed]
+    assert len(found) == 8
+    assert found[0] == "Every module in `lib0` must have a test."
 
 
 def test_ignored_files_and_links_are_not_read(repo, tmp_path):
