@@ -11,15 +11,10 @@ import re
 from functools import cache
 from typing import Final
 
-from memsync.system.texts import INVISIBLE
+from memsync.system.texts import drop_invisible
 
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
-
-
-@cache
-def _invisible_pattern() -> re.Pattern[str]:
-    return re.compile(f"[{INVISIBLE}]+")
 
 
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
@@ -52,7 +47,7 @@ def _chat_pattern() -> re.Pattern[str]:
 
 def visible(text: str) -> str:
     """Return *text* without control, bidi and invisible characters."""
-    return text if text.isascii() and text.isprintable() else _invisible_pattern().sub("", text)
+    return text if text.isascii() and text.isprintable() else drop_invisible(text)
 
 
 def quoted(text: str) -> str:

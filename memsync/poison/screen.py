@@ -80,12 +80,12 @@ def _why(text: str, *, is_whole: bool) -> str:
 
 
 def folded(text: str) -> str:
-    """Return *text* in lower case and its plainest letters: compatibility forms resolved, without accents."""
+    """Return *text* in lower case and its plainest letters: compatibility forms resolved, without accents and joiners."""
     if text.isascii():
         return " ".join(text.lower().split())
     from unicodedata import normalize
 
-    plain = re.sub("[\u0300-\u036f]+", "", normalize("NFKD", text).casefold())
+    plain = re.sub("[\u0300-\u036f\u200c\u200d]+", "", normalize("NFKD", text).casefold())
     return " ".join(normalize("NFC", plain).split())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sized
+from functools import cache
 from typing import Final, Generic, TypeVar
 
 # What nobody sees, as the inside of a class of letters: everything that Unicode calls default-ignorable (a test
@@ -12,6 +14,9 @@ INVISIBLE: Final = (
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\ue000-\uf8ff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
 )
+# Scripts whose letters join, and emoji: between two of one kind a single joiner is spelling, not hidden text.
+_JOINING: Final = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17d3\u1820-\u18aa"
+_EMOJI: Final = "\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
 _STEERING: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 K = TypeVar("K", bound=Sized)
 T = TypeVar("T")
@@ -38,10 +43,27 @@ def printable(text: str) -> str:
         return text
     from unicodedata import category  # hooks import this module, and show nothing on a terminal
 
+    text = text.replace("\t", "    ")
+    spelled = {found.start() for found in re.finditer(_joiner(), text)}
     return "".join(
-        letter if letter == "\n" or category(letter) not in _STEERING else f"\\u{ord(letter):04x}"
-        for letter in text.replace("\t", "    ")
+        letter if letter == "\n" or category(letter) not in _STEERING or place in spelled else f"\\u{ord(letter):04x}"
+        for place, letter in enumerate(text)
     )
+
+
+def drop_invisible(text: str) -> str:
+    """Return *text* without control, bidi and invisible characters, but for joiners where a language or an emoji needs them."""
+    return _invisible_pattern().sub("", text)
+
+
+@cache
+def _invisible_pattern() -> re.Pattern[str]:
+    return re.compile(f"(?!{_joiner()})[{INVISIBLE}]")
+
+
+def _joiner() -> str:
+    """Return the pattern of a joiner that spells: see RFC 5892, appendix A (CONTEXTJ), and UTS #51, emoji ZWJ sequences."""
+    return f"(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])"
 
 
 def escape_json(text: str) -> str:
