@@ -25,6 +25,7 @@ MemsyncError (1)
 │   └── BudgetSpent           the budget does not cover it; it was not asked
 ├── NotInstalled              a package is missing
 ├── HubError                  the hub is not there, cannot be reached, or refuses
+│   └── PushRefused           what would overwrite what the hub has better
 ├── GitRefused                git did not do what it was asked
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
@@ -235,6 +236,10 @@ class NotInstalled(MemsyncError):
 
 class HubError(MemsyncError):
     """The hub is not there, cannot be reached, or does not let the caller do this."""
+
+
+class PushRefused(HubError):
+    """The caller may not push there, or what is pushed is older, empty, or of a repository that the hub fetches itself."""
 
 
 class GitRefused(MemsyncError):

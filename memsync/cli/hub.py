@@ -43,21 +43,22 @@ def hub() -> None:
 
 
 _SHOWN: Final = 20
+_SERVED: Final = 5.0  # seconds that a request waits for the database
 hub_command = partial(command, has_project=False)
 as_option = click.option("--as", "principal", default="", metavar="NAME", help="For that principal, on a server's hub.")
 
 
 @hub_command(hub)
-@click.argument("dsn", required=False, default="")
+@click.argument("dsn", required=False)
 @click.option(
     "--embedder", default="builtin", show_default=True, metavar="NAME", help="What finds by meaning; none: words only."
 )
-def init(dsn: str, embedder: str) -> Answer:
+def init(dsn: str | None, embedder: str) -> Answer:
     """Make a hub, or bring it up to date. Safe to run again.
 
-    Without DSN it is on this machine: PostgreSQL starts with the first
-    command and ends a minute after the last. With DSN it is in that database,
-    which needs pgvector. With the address of a server, that one is asked, with
+    Without DSN it is where MEMSYNC_HUB_DSN says, else on this machine:
+    PostgreSQL starts with the first command and ends a minute after the last.
+    With DSN it is in that database, which needs pgvector. With the address of a server, that one is asked, with
     the token in MEMSYNC_HUB_TOKEN. Another embedder makes all vectors anew at
     the next sync.
 
@@ -68,6 +69,7 @@ def init(dsn: str, embedder: str) -> Answer:
       memsync hub init https://hub.example.com
     """
     done = calls.init(dsn, embedder)
+    dsn = dsn or os.environ.get("MEMSYNC_HUB_DSN", "")
     if dsn.startswith("http"):
         return Answer({"done": done, "embedded": False}, f"this user's hub {done[0]}; try: memsync hub search QUERY")
     where = "in the database" if dsn else "on this machine"
@@ -245,8 +247,8 @@ def keep(directory: Path, idle: float) -> None:
 def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience: str) -> None:
     """Serve the hub: REST at /v1, MCP at /mcp, for whoever has a token.
 
-    TLS is for the proxy in front of it. /openapi.json describes it, /healthz
-    says whether it is well, /metrics counts. A forge's webhooks go to
+    TLS is for the proxy in front of it. /openapi.json describes it, /livez and
+    /readyz say whether it and its database are well, /metrics counts. A forge's webhooks go to
     /webhook, signed with what MEMSYNC_HUB_WEBHOOK_SECRET says. Logs are JSON
     on stderr, without what was asked. SIGTERM ends it when all is answered.
 
@@ -260,7 +262,7 @@ def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience
     from memsync.hub.server import listen, run
 
     issuers = Issuers(list(oidc), audience) if oidc else None
-    with Hub.open() as open_hub, listen(host, port) as place:
+    with Hub.open(patience=_SERVED) as open_hub, listen(host, port) as place:
         click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
         run(open_hub, place, a_minute=per_minute, issuers=issuers)
 
@@ -296,7 +298,7 @@ def push(repository: str, branch: str) -> Answer:
 
     For a CI that runs on the default branch of a repository that the hub
     cannot reach. MEMSYNC_HUB_URL says where. As whom, MEMSYNC_HUB_TOKEN says: a
-    token with the scope push, whose principal may read the repository. Without
+    token with the scope push, whose principal may push there (grant --push). Without
     one it is the job itself, where the server takes the forge's word for it
     (serve --oidc): GitHub's with id-token: write, GitLab's in
     MEMSYNC_HUB_ID_TOKEN.
@@ -317,6 +319,7 @@ def push(repository: str, branch: str) -> Answer:
     branch = branch or checkout.do("rev-parse", "--abbrev-ref", "HEAD")
     files = {path: data.decode("utf-8", "replace") for path, data in remote.fetch(str(git.root), commit).items()}
     body = {"repository": repository, "branch": branch, "commit": commit, "files": files}
+    body["committed_at"] = checkout.do("log", "-1", "--format=%cI", commit)
     told = client.push(settings, body)
     text = f"{one_line(repository)} {told.get('what')}, {told.get('put')} written, {told.get('removed')} removed"
     return Answer(told, text)
@@ -347,7 +350,10 @@ def _format_outcomes(found: Sequence[Outcome]) -> str:
             lines.append(f"{one_line(one.name)} {one.what}{counts}{note}")
     same = sum(one.what == "unchanged" for one in found)
     lines += [f"{repositories(same)} unchanged"] if same else []
-    return "\n".join(lines) or "no repositories yet; `memsync hub add URL` adds one"
+    return (
+        "\n".join(lines)
+        or "nothing to fetch; `memsync hub add URL` adds a repository, and `memsync hub status` lists those that push"
+    )
 
 
 def _format_status(value: Mapping[str, Any]) -> str:
@@ -364,7 +370,9 @@ def _format_status(value: Mapping[str, Any]) -> str:
         left = ", ".join(f"{number} {why}" for why, number in sorted(one["left_out"].items()))
         rest = f"; left out: {left}" if left else ""
         note = f"; {one_line(one['note'], 200)}" if one["note"] else ""
-        lines.append(f"  {one_line(one['name'])} {one['state']}, {memories(one['memories'])}{rest}{note}")
+        lines.append(
+            f"  {one_line(one['name'])} {one['state']}{', pushed' if one['pushed'] else ''}, {memories(one['memories'])}{rest}{note}"
+        )
     lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
     return "\n".join(lines)
 

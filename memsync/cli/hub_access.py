@@ -30,24 +30,36 @@ _days_option = click.option(
 )
 
 
+def _read_days(_ctx: click.Context, _param: click.Parameter, text: str | None) -> timedelta | None:
+    """Return so many days as *text* says, with or without a d behind the number."""
+    number = (text or "").removesuffix("d")
+    if text is None:
+        return None
+    if not (number.isascii() and number.isdecimal() and 0 < int(number) < 100_000):
+        raise click.BadParameter(f"{text!r} is no number of days, such as 90d")
+    return timedelta(days=int(number))
+
+
 @hub_command(hub)
 @click.argument("principal", metavar="NAME")
 @click.argument("refs", metavar="REPOSITORY...", nargs=-1, required=True)
 @_days_option
-def grant(principal: str, refs: tuple[str, ...], lasting: timedelta | None) -> Answer:
+@click.option("--push", "may_push", is_flag=True, help="Let NAME also push what the hub cannot fetch.")
+def grant(principal: str, refs: tuple[str, ...], lasting: timedelta | None, may_push: bool) -> Answer:
     """Let NAME read repositories.
 
     \b
     Examples:
       memsync hub grant github:alice example/payments
       memsync hub grant team:billing example/payments example/billing --days 30
+      memsync hub grant ci:payments git/payments --push
     """
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         repos = [sync.find(connection, ref).id for ref in refs]
         who = access.have_principal(connection, principal)
-        granted = access.grant(connection, who, repos, lasting=lasting, source="person")
+        granted = access.grant(connection, who, repos, lasting=lasting, source="person", may_push=may_push)
     name = one_line(principal)
-    said = f"{name} may read {repositories(granted)}; `memsync hub token make {name}` lets a program of theirs ask"
+    said = f"{name} may read {'and push ' if may_push else ''}{repositories(granted)}; `memsync hub token make {name}` lets a program of theirs ask"
     return Answer({"granted": granted}, said)
 
 
@@ -79,7 +91,7 @@ def grants() -> Answer:
         found = access.list_grants(connection)
     lines = [
         f"{one_line(one['principal'])} {one_line(one['repository'])} by {one['source']}"
-        f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
+        f"{', may push' if one['may_push'] else ''}{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
         for one in found
     ]
     nobody = "nobody may read anything yet; `memsync hub grant NAME REPOSITORY` lets somebody"
@@ -196,14 +208,19 @@ def revoke_token(number: int) -> Answer:
 @click.option(
     "-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many at most."
 )
-def audit(limit: int) -> Answer:
+@click.option("--keep", callback=_read_days, metavar="DAYS", help="Forget what is older, such as 90d.")
+def audit(limit: int, keep: timedelta | None) -> Answer:
     """Show who asked, over which way, and how much was found; never what.
 
     \b
-    Example:
+    Examples:
       memsync hub audit -n 10 --json
+      memsync hub audit --keep 90d
     """
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        if keep:
+            gone = access.prune_audit(connection, keep)
+            return Answer({"removed": gone}, f"forgot {count(gone, 'question')} of more than {keep.days} days ago")
         found = access.list_audit(connection, limit=limit)
     lines = [
         f"{one['at']} {one_line(one['principal'])} {one['face']} {one['action']}: {count(one['hits'], 'hit')} in"

@@ -58,14 +58,22 @@ def find_principal(connection: Connection[Any], name: str) -> int:
 
 
 def grant(
-    connection: Connection[Any], principal: int, repos: Iterable[int], *, lasting: timedelta | None, source: str
+    connection: Connection[Any],
+    principal: int,
+    repos: Iterable[int],
+    *,
+    lasting: timedelta | None,
+    source: str,
+    may_push: bool = False,
 ) -> int:
-    """Let *principal* read *repos* for *lasting*, or until it is taken back; return how many."""
+    """Let *principal* read *repos*, and push to them, for *lasting*, or until it is taken back; return how many."""
     ids = list(repos)
     connection.execute(
-        "insert into access (principal, repo, until, source) select %s, repo, now() + %s, %s from unnest(%s::int[]) as u (repo)"
-        " on conflict (principal, repo) do update set until = excluded.until, source = excluded.source",
-        [principal, lasting, source, ids],
+        "insert into access (principal, repo, until, source, may_push)"
+        " select %s, repo, now() + %s, %s, %s from unnest(%s::int[]) as u (repo)"
+        " on conflict (principal, repo) do update"
+        " set until = excluded.until, source = excluded.source, may_push = excluded.may_push",
+        [principal, lasting, source, may_push, ids],
     )
     return len(ids)
 
@@ -75,6 +83,12 @@ def revoke(connection: Connection[Any], principal: int, repos: Iterable[int]) ->
     return connection.execute(
         "delete from access where principal = %s and repo = any(%s)", [principal, list(repos)]
     ).rowcount
+
+
+def may_push(connection: Connection[Any], principal: int, repo: int) -> bool:
+    """Tell whether *principal* may push to *repo* now."""
+    query = "select 1 from access where principal = %s and repo = %s and may_push and (until is null or until > now())"
+    return connection.execute(query, [principal, repo]).fetchone() is not None
 
 
 def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable[int]], repos: Iterable[int]) -> int:
@@ -100,10 +114,10 @@ def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable
 def list_grants(connection: Connection[Any]) -> list[dict[str, Any]]:
     """Return who may read what, until when, and who said so."""
     rows = connection.execute(
-        "select p.name, r.name, r.url, a.until, a.source, a.until is not null and a.until <= now() from access a"
+        "select p.name, r.name, r.url, a.until, a.source, a.until is not null and a.until <= now(), a.may_push from access a"
         " join principal p on p.id = a.principal join repo r on r.id = a.repo order by 1, 2"
     )
-    return as_dicts("principal repository url until source expired", rows)
+    return as_dicts("principal repository url until source expired may_push", rows)
 
 
 def make_token(
@@ -191,3 +205,8 @@ def list_audit(connection: Connection[Any], *, limit: int, since: datetime | Non
         {"since": since, "limit": limit},
     )
     return as_dicts("at principal face action repos hits ms", rows)
+
+
+def prune_audit(connection: Connection[Any], keep: timedelta) -> int:
+    """Forget what was asked longer ago than *keep*, and return how many questions that were."""
+    return connection.execute("delete from audit where at < now() - %s", [keep]).rowcount

@@ -31,23 +31,39 @@ class Database:
     Where it cannot be reached, *start* is called before that is believed.
     """
 
-    def __init__(self, dsn: str, *, most: int = 16, start: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, dsn: str, *, most: int = 16, patience: float = _PATIENCE, start: Callable[[], object] | None = None
+    ) -> None:
         from psycopg import Connection
         from psycopg_pool import ConnectionPool
 
         self.dsn = dsn
+        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # whoever asks is told in our words
+        self._kind = _starting(start) if start else Connection
         self._pool: ConnectionPool[Any] = ConnectionPool(
             dsn,
-            connection_class=_starting(start) if start else Connection,
+            connection_class=self._kind,
             min_size=0,
             max_size=most,
             open=True,
-            timeout=_PATIENCE,
+            timeout=patience,
             kwargs={"connect_timeout": 10},
             configure=_configure,
             check=ConnectionPool.check_connection,
             reconnect_timeout=_PATIENCE,
         )
+
+    def answers(self, seconds: int = 2) -> bool:
+        """Tell whether the database answers within *seconds*, by a connection of its own: the pool may be waiting."""
+        import psycopg
+
+        try:
+            with self._kind.connect(self.dsn, connect_timeout=seconds, autocommit=True) as connection:
+                connection.execute(f"set statement_timeout = {1000 * seconds}")
+                connection.execute(f"select 1 from {SCHEMA}.meta limit 1")
+        except psycopg.Error:
+            return False
+        return True
 
     def close(self) -> None:
         """Close every connection."""
@@ -167,8 +183,8 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", 1)[0]
 
 
-def open_database(settings: config.Settings) -> Database:
-    """Return the database of the hub, started where it is embedded.
+def open_database(settings: config.Settings, *, patience: float = _PATIENCE) -> Database:
+    """Return the database of the hub, started where it is embedded; for a connection whoever asks waits *patience* seconds.
 
     Raises:
         HubError, NotInstalled
@@ -177,7 +193,7 @@ def open_database(settings: config.Settings) -> Database:
         raise HubError("this needs the hub's database, and yours is reached over its server; ask whoever runs it")
     require_driver()
     if settings.dsn:
-        return Database(settings.dsn)
+        return Database(settings.dsn, patience=patience)
     embedded = Embedded(config.find_directory())
     return Database(embedded.ensure(), start=embedded.ensure)
 
@@ -190,6 +206,19 @@ def require_driver(extra: str = "hub") -> None:
     """
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise NotInstalled("the hub", "psycopg", extra)
+
+
+def check_given(dsn: str) -> str:
+    """Return *dsn*, which somebody has given.
+
+    Raises:
+        UsageError: it is empty, as where a variable of the shell is not set.
+    """
+    if not dsn.strip():
+        raise UsageError(
+            "the address of the database is empty; leave it out for MEMSYNC_HUB_DSN or a hub on this machine"
+        )
+    return dsn
 
 
 def check_address(dsn: str) -> None:

@@ -26,11 +26,15 @@ from memsync.hub.database import Database
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-OPEN: Final = frozenset({"/healthz", "/openapi.json", "/webhook"})  # what needs no token; the webhook is signed
+OPEN: Final = frozenset(
+    {"/livez", "/readyz", "/healthz", "/openapi.json", "/webhook"}
+)  # what needs no token; the webhook is signed
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
 _BURST: Final = 30
 _KNOWN: Final = (
+    "/livez",
+    "/readyz",
     "/healthz",
     "/openapi.json",
     "/webhook",

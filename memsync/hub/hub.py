@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 class Hub:
     """One hub: its database, and whom the caller stands for."""
 
-    def __init__(self, settings: config.Settings) -> None:
+    def __init__(self, settings: config.Settings, *, patience: float = 30.0) -> None:
         self.settings = settings
-        self.database = database.open_database(settings)
+        self.database = database.open_database(settings, patience=patience)
         self.meaning = load_embedder(settings.embedder)
 
     @classmethod
-    def open(cls) -> Self:
-        """Open this user's hub.
+    def open(cls, *, patience: float = 30.0) -> Self:
+        """Open this user's hub; whoever asks waits *patience* seconds for its database.
 
         Raises:
             HubError, NotInstalled
         """
-        return cls(config.load())
+        return cls(config.load(), patience=patience)
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +91,9 @@ def read_status(connection: Connection[Any]) -> dict[str, Any]:
     """Return what the hub has, how fresh it is, and its repositories."""
     about = nominate.meta(connection)
     rows = connection.execute(
-        "select name, url, branch, commit, state, note, memories, skills, left_out, changed_at from repo order by name, url"
+        "select name, url, branch, commit, state, note, memories, skills, left_out, changed_at, pushed from repo order by name, url"
     )
-    names = "name url branch commit state note memories skills left_out changed_at"
+    names = "name url branch commit state note memories skills left_out changed_at pushed"
     repositories = database.as_dicts(names, rows)
     size = connection.execute(
         "select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
@@ -122,12 +122,15 @@ def load_embedder(spec: str) -> Meaning | None:
         raise ConfigError(f"the hub's embedder: {error}") from None
 
 
-def init(dsn: str, embedder: str) -> list[str]:
+def init(dsn: str | None, embedder: str) -> list[str]:
     """Make a hub, or bring it up to date, and note it as this user's; return what was done.
 
+    Without a *dsn* it is where `MEMSYNC_HUB_DSN` says, else on this machine.
+
     Raises:
-        HubError, NotInstalled, ConfigError
+        UsageError, HubError, NotInstalled, ConfigError
     """
+    dsn = os.environ.get("MEMSYNC_HUB_DSN", "") if dsn is None else database.check_given(dsn)
     if dsn.startswith(("http://", "https://")):
         return _use_server(dsn)
     database.require_driver("hub" if dsn else "hub-local")

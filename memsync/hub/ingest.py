@@ -267,12 +267,13 @@ def note(connection: Connection[Any], repo: int, taken: Taken, **fields: Any) ->
     """Write down what was taken from *repo*, and when."""
     query = (
         "update repo set branch = %(branch)s, commit = %(commit)s, made_by = %(made_by)s, state = %(state)s,"
-        " note = %(note)s, left_out = %(left_out)s, changed_at = now(), pushed = %(pushed)s, failures = 0, retry_at = null, gone_at = null,"
+        " note = %(note)s, left_out = %(left_out)s, changed_at = now(), pushed = %(pushed)s, committed_at = %(committed_at)s, failures = 0, retry_at = null, gone_at = null,"
         f" {COUNTED} where id = %(id)s"
     )
     connection.execute(
         query.encode(),
         {
+            "committed_at": None,
             **fields,
             "id": repo,
             "note": plain("; ".join(taken.notes)),

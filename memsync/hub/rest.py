@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from memsync import __version__
-from memsync.errors import HubError, MemsyncError, Remedy
+from memsync.errors import HubError, MemsyncError, PushRefused, Remedy
 from memsync.hub import access, search, sync, webhook
 from memsync.hub.door import Meter
 from memsync.hub.hub import Hub, read_status
@@ -55,6 +55,7 @@ class Push(BaseModel):
     repository: str
     branch: str = Field(max_length=300)
     commit: str = Field(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")
+    committed_at: AwareDatetime | None = None  # by its committer; what is older than what is here is refused
     files: dict[str, str] = Field(max_length=_FILES)
 
 
@@ -65,10 +66,14 @@ class Rest:
         self._hub = hub
         self._meter = meter
         self._secret = secret
+        self._turn = threading.Lock()
+        self._is_syncing = False
 
     def routes(self) -> list[Route]:
         """Return where each endpoint is."""
         return [
+            Route("/livez", self.live, methods=["GET"]),
+            Route("/readyz", self.health, methods=["GET"]),
             Route("/healthz", self.health, methods=["GET"]),
             Route("/openapi.json", self.describe, methods=["GET"]),
             Route("/metrics", self.metrics, methods=["GET"]),
@@ -78,13 +83,17 @@ class Rest:
             Route("/webhook", self.webhook, methods=["POST"]),
         ]
 
+    async def live(self, _: Request) -> Response:
+        """Say that this process answers, whatever its database does: to start it again would not help that."""
+        return JSONResponse({"ok": True})
+
     async def health(self, _: Request) -> Response:
-        """Say whether the database answers."""
+        """Say whether the database answers, within seconds."""
         return await _answer(self._health)
 
     def _health(self) -> dict[str, Any]:
-        with self._hub.database.writing() as connection:
-            connection.execute("select 1 from meta limit 1")
+        if not self._hub.database.answers():
+            raise HubError("the hub's database does not answer")
         return {"ok": True}
 
     async def describe(self, _: Request) -> Response:
@@ -131,8 +140,10 @@ class Rest:
 
     def _repositories(self, bearer: access.Bearer) -> dict[str, Any]:
         with self._hub.database.reading(bearer.principal) as connection:
-            rows = connection.execute("select name, url, branch, commit, memories, skills from repo order by name, url")
-            names = ("name", "url", "branch", "commit", "memories", "skills")
+            rows = connection.execute(
+                "select name, url, branch, commit, memories, skills, pushed from repo order by name, url"
+            )
+            names = ("name", "url", "branch", "commit", "memories", "skills", "pushed")
             return {"repositories": [dict(zip(names, row, strict=True)) for row in rows]}
 
     async def push(self, request: Request) -> Response:
@@ -143,6 +154,12 @@ class Rest:
         push = Push.model_validate_json(body)
         known = self._find_pushed(bearer, push)
         files = {path: text.encode() for path, text in push.files.items() if is_ours(path)}
+        if not files:
+            raise PushRefused(
+                "this commit has no memories and no skills; ",
+                Remedy("hub remove", known.url),
+                " takes out what the hub has",
+            )
         tip = Tip(branch=push.branch, commit=push.commit)
         if known.branch and known.branch != push.branch:
             raise HubError(f"the default branch of {known.name} is {known.branch}; what is not merged is not taken")
@@ -153,7 +170,7 @@ class Rest:
             self._hub.database,
             self._hub.meaning,
             known,
-            sync.Fetched(tip=tip, files=files, pushed=True),
+            sync.Fetched(tip=tip, files=files, pushed=True, committed_at=push.committed_at),
             version(),
         )
         with self._hub.database.writing() as connection:
@@ -161,10 +178,15 @@ class Rest:
         return {"what": outcome.what, "put": outcome.put, "removed": outcome.removed, "note": outcome.note}
 
     def _find_pushed(self, bearer: access.Bearer, push: Push) -> sync.Known:
-        """Return the repository that *push* is about: of those that a principal may read, or the one that a CI's job is of."""
+        """Return the repository that *push* is about: of those that a principal may push to, or the one that a CI's job is of."""
         if bearer.job is None:
             with self._hub.database.reading(bearer.principal) as connection:
-                return sync.find(connection, push.repository)
+                known = sync.find(connection, push.repository)
+            with self._hub.database.writing() as connection:
+                if access.may_push(connection, bearer.principal, known.id):
+                    return known
+            raise PushRefused(f"{bearer.name} may read {known.name}, but not push to it; ",
+                              Remedy("hub grant --push", bearer.name, known.url), " lets it")  # fmt: skip
         if (push.branch, push.commit) != (bearer.job.branch, bearer.job.commit):
             raise HubError("the token of this job is for another branch or commit")
         with self._hub.database.writing() as connection:
@@ -178,22 +200,36 @@ class Rest:
         body = await _body(request, 25 * _SMALL)
         if body is None or not webhook.is_genuine(self._secret, request.headers, body):
             return JSONResponse({"error": "the signature does not match"}, 403)
-        return await _answer(self._take_webhook, body, status=202)
+        id_ = request.headers.get("x-github-delivery") or request.headers.get("x-gitlab-event-uuid") or ""
+        return await _answer(self._take_webhook, body, id_, status=202)
 
-    def _take_webhook(self, body: bytes) -> dict[str, Any]:
+    def _take_webhook(self, body: bytes, delivery: str) -> dict[str, Any]:
+        """Note which repositories are due, each once however often a forge tells it, and have one thread sync them."""
         with self._hub.database.writing() as connection:
             known = [(one.id, one.url) for one in sync.list_known(connection)]
-        pushed = set(webhook.find_pushed(body, known))
-        urls = [url for id_, url in known if id_ in pushed]
-        if urls:
-            threading.Thread(target=self._sync, args=(urls,), name="memsync-webhook").start()
-        return {"repositories": len(urls)}
+            pushed = webhook.find_pushed(body, known)
+            if delivery and not webhook.is_new(connection, delivery):
+                raise PushRefused("this delivery was taken before")
+            webhook.note_due(connection, pushed)
+        with self._turn:
+            if pushed and not self._is_syncing:
+                self._is_syncing = True
+                threading.Thread(target=self._sync_due, name="memsync-webhook").start()
+        return {"repositories": len(pushed)}
 
-    def _sync(self, urls: list[str]) -> None:
-        try:
-            sync.sync(self._hub.database, self._hub.meaning, refs=urls)
-        except MemsyncError as error:
-            sync.log.warning("the webhook's sync failed: %s", error)
+    def _sync_due(self) -> None:
+        while True:
+            try:
+                with self._turn, self._hub.database.writing() as connection:
+                    urls = webhook.take_due(connection)
+                    self._is_syncing = bool(urls)
+                if not urls:
+                    return
+                sync.sync(self._hub.database, self._hub.meaning, refs=urls)
+            except MemsyncError as error:
+                sync.log.warning("the webhook's sync failed: %s", error)
+                self._is_syncing = False
+                return
 
 
 def is_ours(path: str) -> bool:
@@ -223,6 +259,8 @@ async def _answer(call: Callable[..., dict[str, Any]], *values: Any, status: int
         return JSONResponse({"error": f"{'.'.join(map(str, first['loc'])) or 'the request'}: {first['msg']}"}, 400)
     except ValueError as error:
         return JSONResponse({"error": str(error)}, 400)
+    except PushRefused as error:
+        return JSONResponse({"error": str(error)}, 409)
     except HubError as error:
         return JSONResponse({"error": str(error)}, 503 if "database" in str(error) else 404)
 
@@ -250,6 +288,7 @@ def describe() -> dict[str, Any]:
             "/v1/push": {"post": call("Bring a repository's files from CI", Push, scope="push")},
             "/webhook": {"post": call("Hear of a push, signed by the forge")},
             "/metrics": {"get": call("Counts for Prometheus", scope="metrics")},
-            "/healthz": {"get": call("Whether the database answers")},
+            "/livez": {"get": call("Whether this process answers")},
+            "/readyz": {"get": call("Whether the database answers")},
         },
     }

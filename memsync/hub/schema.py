@@ -134,7 +134,16 @@ alter table record add said bigint;
 update repo set made_by = '';
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# Who may push is another question than who may read; when what was pushed last was committed; which repositories a forge
+# told of and nobody has synced since, and which of its deliveries were taken.
+_SEVENTH: Final = """
+alter table access add may_push boolean not null default false;
+alter table repo add committed_at timestamptz;
+create table due (repo int primary key references repo on delete cascade);
+create table delivery (id text primary key, at timestamptz not null default now());
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
-from memsync.errors import HubError, Remedy
+from memsync.errors import HubError, PushRefused, Remedy
 from memsync.hub import ingest, loading, remote
 from memsync.hub.database import Database, set_locally
 from memsync.hub.intake import Taken, read_alike, take, version
@@ -71,6 +72,7 @@ class Fetched:
     files: Mapping[str, bytes] | None = None
     error: remote.RemoteFailed | None = None
     pushed: bool = False
+    committed_at: datetime | None = None
 
 
 def add(database: Database, addresses: Sequence[str], *, principal: int | None, branch: str = "") -> list[str]:
@@ -157,7 +159,7 @@ def sync(
     with database.writing_alone() as connection:
         known = [find(connection, ref) for ref in refs] or list_known(connection, due=due, asked=True)
         is_load = loading.begin(connection, expected=len(known))
-    made_by = version()
+    made_by, is_lost = version(), Event()
     turn: AbstractContextManager[object] = Lock()
     write: Callable[[Known, Fetched, str], Outcome] = partial(settle, database, meaning)
     with ExitStack() as stack:
@@ -168,6 +170,8 @@ def sync(
         def bring(one: Known) -> Outcome:
             found = ask(one, made_by, wait)
             with turn:
+                if is_lost.is_set():  # each would wait for its own time-out, one after the other
+                    raise HubError("the hub's database is lost")
                 return (
                     write(one, found, made_by)
                     if found.files is not None
@@ -180,6 +184,7 @@ def sync(
                 outcomes.append(future.result())
                 told(outcomes[-1])
         except BaseException:
+            is_lost.set()
             workers.shutdown(wait=False, cancel_futures=True)
             raise
     loading.end(database)
@@ -224,9 +229,12 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
         return Outcome(name=known.name, what="unchanged")
     taken = take(found.files)
     with database.writing_alone(unless=loading.is_loading) as connection:
-        now = connection.execute("select commit, made_by from repo where id = %s for update", [known.id]).fetchone()
-        if now is None or tuple(now) != (known.commit, known.made_by):
+        query = "select commit, made_by, pushed, committed_at from repo where id = %s for update"
+        now = connection.execute(query, [known.id]).fetchone()
+        if now is None or tuple(now[:2]) != (known.commit, known.made_by):
             return Outcome(name=known.name, what="passed over", note="another sync was here in between")
+        if found.pushed:
+            _refuse_push(known, found, is_pushed=now[2], last=now[3])
         if (
             not found.pushed
         ):  # what a crash loses here the next sync brings again, and the end of this one waits for the disk
@@ -242,12 +250,25 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
             commit=found.tip.commit,
             made_by=made_by,
             pushed=found.pushed,
+            committed_at=found.committed_at,
         )
     notes = list(taken.notes)
     if known.branch and known.branch != found.tip.branch:
         notes.insert(0, f"the default branch is {found.tip.branch or 'gone'} now, it was {known.branch}")
     what: What = "changed" if known.commit else "new"
     return Outcome(name=known.name, what=what, put=put, removed=gone, note="; ".join(notes))
+
+
+def _refuse_push(known: Known, found: Fetched, *, is_pushed: bool, last: datetime | None) -> None:
+    """Refuse what would hide what the hub fetches itself, and a job that ends after one of a newer commit.
+
+    Raises:
+        PushRefused
+    """
+    if known.commit and not is_pushed:
+        raise PushRefused(f"the hub fetches {known.name} itself; what was pushed would hide it")
+    if last and (found.committed_at is None or found.committed_at < last):
+        raise PushRefused(f"the hub has a newer commit of {known.name}, of {last:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) -> Outcome:

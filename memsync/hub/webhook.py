@@ -1,13 +1,19 @@
-"""What a forge tells when somebody pushes: is it from the forge, and which repository is it about. Pure."""
+"""What a forge tells when somebody pushes: is it from the forge, which repository is it about, and which are due by that."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.hub.search import web_address
 from memsync.system.limits import read_json
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_KEPT: Final = "7 days"  # that a delivery is known; forges try again for three
+_LONGEST: Final = 200  # characters of its id
 
 
 def is_genuine(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
@@ -49,3 +55,25 @@ def _texts(told: Mapping[str, Any], *paths: tuple[str, str]) -> Iterator[str]:
         part = told.get(outer)
         if isinstance(part, dict) and isinstance(part.get(inner), str):
             yield part[inner]
+
+
+def is_new(connection: Connection[Any], delivery: str) -> bool:
+    """Note the *delivery* and tell whether it is the first time that it comes: who has heard one may send it again."""
+    connection.execute(f"delete from delivery where at < now() - interval '{_KEPT}'".encode())
+    query = "insert into delivery (id) values (%s) on conflict do nothing"
+    return connection.execute(query, [delivery.replace("\0", "")[:_LONGEST]]).rowcount == 1
+
+
+def note_due(connection: Connection[Any], repos: Iterable[int]) -> None:
+    """Note that *repos* are due, each once."""
+    query = "insert into due select unnest(%s::int[]) on conflict do nothing"
+    connection.execute(query, [list(repos)])
+
+
+def take_due(connection: Connection[Any]) -> list[str]:
+    """Take the repositories that are due, but for those that another process takes now, and return their URLs."""
+    rows = connection.execute(
+        "delete from due d using repo r where r.id = d.repo"
+        " and d.repo in (select repo from due for update skip locked) returning r.url"
+    )
+    return [url for (url,) in rows]

@@ -125,11 +125,18 @@ def test_init_add_sync_search_and_drop_work_outside_of_git_and_leave_nothing(mak
         started.remove()
 
 
-@pytest.mark.parametrize(("dsn", "extra"), [("", "hub-local"), ("postgresql://db.example.com/memsync", "hub")])
+@pytest.mark.parametrize(("dsn", "extra"), [(None, "hub-local"), ("postgresql://db.example.com/memsync", "hub")])
 def test_without_what_speaks_with_postgresql_it_is_said_what_brings_that(home, monkeypatch, dsn, extra):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(NotInstalled, match=rf"\[{extra}\].* brings it"):
         init(dsn, "none")
+
+
+def test_an_address_that_the_shell_left_empty_is_refused_and_makes_no_hub(home, tmp_path):
+    done = memsync("hub", "init", "", cwd=tmp_path)
+    assert done.code == 2
+    assert "the address of the database is empty" in done.err
+    assert not config.find_directory().exists()
 
 
 def test_without_postgresql_it_is_said_what_brings_it_and_no_place_is_made_for_it(home, monkeypatch):

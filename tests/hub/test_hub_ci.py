@@ -163,7 +163,7 @@ def test_a_job_pushes_its_own_commit_and_nothing_else(hub, make, serve, forge):
     address = f"https:{forge.url.removeprefix('http:')}/o/payments"
     hub.add([f"{address}.git", "https://git.internal/other.git"])
     served = serve(issuers=ci.Issuers([forge.url], HUB))
-    body = {"repository": address, "branch": "main", "commit": commit, "files": {}}
+    body = {"repository": address, "branch": "main", "commit": commit, "files": {".gobby/memories.jsonl": ""}}
     assert served.ask("POST", "/v1/push", body, token=forge.sign(**GITHUB))[0] == 404, "of another commit"
     assert served.ask("POST", "/v1/search", {"query": "docker"}, token=forge.sign(**GITHUB))[0] == 403
     mine = {**GITHUB, "sha": commit}

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 from filling import bring, commit, count, give, refresh, texts
@@ -77,6 +78,39 @@ def test_a_connection_that_is_lost_is_told_and_the_next_sync_is_whole(hub, dsn, 
     assert read_counts(hub) == [("memory", 1)]
 
 
+def test_a_sync_whose_database_is_gone_ends_with_the_first_that_was_told_so(hub, dsn, make, server):
+    repos = [make(f"r{n}", DOCKER) for n in range(8)]
+    hub.add([str(repo.root) for repo in repos])
+    (name,) = [part.partition("=")[2] for part in dsn.split() if part.startswith("dbname=")]
+    asked = []
+
+    def drop(outcome):
+        asked.append(outcome)
+        with server.connect("postgres") as other:
+            other.execute(f"alter database {name} allow_connections false")
+            other.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
+
+    try:
+        lost = database.Database(dsn, patience=0.5)
+        with closing(lost), pytest.raises(HubError):
+            sync.sync(lost, hub.meaning, told=drop, parallel=1)
+    finally:
+        with server.connect("postgres") as other:
+            other.execute(f"alter database {name} allow_connections true")
+    assert len(asked) == 1
+    assert len(refresh(hub)) == 8
+
+
+def test_a_database_that_does_not_answer_is_known_within_seconds_and_is_there_again(hub, dsn, server):
+    (name,) = [part.partition("=")[2] for part in dsn.split() if part.startswith("dbname=")]
+    assert hub.database.answers()
+    with server.connect("postgres") as other:
+        other.execute(f"alter database {name} allow_connections false")
+        assert not hub.database.answers()
+        other.execute(f"alter database {name} allow_connections true")
+    assert hub.database.answers()
+
+
 def test_two_syncs_at_once_write_each_repository_once(hub, make):
     repos = [make(f"r{n}", f"service {n} listens on port {8000 + n}", f"retries are {n}") for n in range(4)]
     bring(hub, *repos[:2])
@@ -128,10 +162,13 @@ def test_a_hub_of_an_older_version_is_told_brought_up_to_date_and_answers_as_bef
     with hub.database.writing() as connection:
         connection.execute("alter table record drop column term_counts, add terms bigint[] not null default '{}'")
         connection.execute("alter table record drop column said")
+        connection.execute("alter table access drop column may_push")
+        connection.execute("alter table repo drop column committed_at")
+        connection.execute("drop table due, delivery")
         connection.execute("delete from step where number >= 5")
     with pytest.raises(HubError, match="another version"):
         hub.search("docker", principal="alice")
-    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == [f"step {n} of the schema" for n in (5, 6)]
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == [f"step {n} of the schema" for n in (5, 6, 7)]
     assert [hub.search(text, principal="alice").as_dict() for text in asked] == found
     assert [one.put for one in refresh(hub)] == [2, 1]  # what the step could not write
     with hub.database.writing_alone() as connection:

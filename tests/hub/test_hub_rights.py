@@ -180,6 +180,18 @@ def test_a_token_is_kept_as_a_hash_and_counts_until_it_is_taken_back_or_runs_out
         assert access.find_bearer(connection, token) is None
 
 
+def test_what_was_asked_long_ago_is_forgotten_on_request(hub, make):
+    bring(hub, make("one", "the integration tests need docker"))
+    for text in ("docker", "podman"):
+        hub.search(text, principal="alice")
+    with hub.database.writing() as connection:
+        connection.execute(
+            "update audit set at = now() - interval '91 days' where ctid = (select min(ctid) from audit)"
+        )
+        assert access.prune_audit(connection, timedelta(days=90)) == 1
+        assert len(access.list_audit(connection, limit=9)) == 1
+
+
 def test_the_audit_has_who_asked_and_how_much_was_found_but_no_text(hub, make):
     bring(hub, make("payments", "the tests need docker"))
     hub.search("docker zanzibar", principal="alice")

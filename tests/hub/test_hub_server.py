@@ -8,16 +8,17 @@ import json
 import anyio
 import pytest
 from filling import bring, make_token
-from helpers import memsync, until
+from helpers import memory_line, memsync, until
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from memsync.hub import access, client, config, sync
 from memsync.hub.config import Settings
 from memsync.hub.door import Allowance, Meter
+from memsync.hub.hub import read_status
 from memsync.hub.nominate import Filters
 from memsync.hub.server import SECRET
-from memsync.hub.webhook import find_pushed, is_genuine
+from memsync.hub.webhook import find_pushed, is_genuine, note_due, take_due
 
 DOCKER = "the integration tests need docker"
 
@@ -65,9 +66,18 @@ def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd
     bring(hub, make("payments", DOCKER))
     served = serve()
     token = make_token(hub, "alice", "search", "metrics")
-    assert served.ask("GET", "/healthz")[:2] == (200, {"ok": True})
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert served.ask("GET", path)[:2] == (200, {"ok": True})
     described = served.ask("GET", "/openapi.json")[1]
-    assert set(described["paths"]) == {"/v1/search", "/v1/repositories", "/v1/push", "/webhook", "/metrics", "/healthz"}
+    assert set(described["paths"]) == {
+        "/v1/search",
+        "/v1/repositories",
+        "/v1/push",
+        "/webhook",
+        "/metrics",
+        "/livez",
+        "/readyz",
+    }
     assert served.ask("POST", "/v1/search", {"query": "zanzibar"}, token=token)[0] == 200
     assert served.ask("POST", "/v1/search", {"query": ""}, token=token)[0] == 400
     assert served.ask("POST", "/v1/search", {"query": "x", "other": 1}, token=token)[0] == 400
@@ -101,7 +111,9 @@ def test_a_ci_pushes_what_the_hub_cannot_reach(hub, make, serve, home):
     repo = make("payments", DOCKER, "the deploy key is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     with hub.database.writing() as connection:
         connection.execute("insert into repo (url, name) values ('https://git.internal/payments.git', 'git/payments')")
-        access.grant(connection, access.have_principal(connection, "ci"), [1], lasting=None, source="test")
+        access.grant(
+            connection, access.have_principal(connection, "ci"), [1], lasting=None, source="test", may_push=True
+        )
     served = serve()
     env = {"MEMSYNC_HUB_URL": served.url, "MEMSYNC_HUB_TOKEN": make_token(hub, "ci", "push", "search")}
     name = "https://git.internal/payments.git"
@@ -116,6 +128,67 @@ def test_a_ci_pushes_what_the_hub_cannot_reach(hub, make, serve, home):
     other = env | {"MEMSYNC_HUB_TOKEN": make_token(hub, "mallory", "push")}
     assert "404" in memsync("hub", "push", name, cwd=repo.root, env=other).err
     assert sync.sync(hub.database, hub.meaning) == [], "what pushes is not asked"
+    with hub.database.writing() as connection:
+        assert read_status(connection)["repositories"][0]["pushed"], "what was pushed says so"
+
+
+@pytest.fixture
+def pushing(hub, serve):
+    """Return what pushes a text of a repository that the hub cannot fetch, as somebody who may, and gives the status and the answer."""
+    with hub.database.writing() as connection:
+        connection.execute("insert into repo (url, name) values ('https://git.internal/payments.git', 'git/payments')")
+        access.grant(
+            connection, access.have_principal(connection, "ci"), [1], lasting=None, source="test", may_push=True
+        )
+    served, tokens = serve(), {name: make_token(hub, name, "push", "search") for name in ("ci",)}
+
+    def push(commit: str, *texts: str, at: str | None = None, who: str = "ci", repository: str = "git/payments"):
+        if who not in tokens:
+            tokens[who] = make_token(hub, who, "push", "search")
+        lines = "".join(memory_line(f"mm-aaaaa{n}", text) for n, text in enumerate(texts))
+        body = {"repository": repository, "branch": "main", "commit": commit * 40}
+        files = {".gobby/memories.jsonl": lines} if texts else {}
+        return served.ask(
+            "POST", "/v1/push", body | {"files": files, **({"committed_at": at} if at else {})}, token=tokens[who]
+        )[:2]
+
+    return push
+
+
+def test_whoever_may_read_a_repository_may_not_push_to_it_before_that_is_granted(hub, pushing):
+    with hub.database.writing() as connection:
+        access.grant(connection, access.have_principal(connection, "alice"), [1], lasting=None, source="test")
+    status, told = pushing("a", "use the key giraffe", who="alice")
+    assert status == 409
+    assert "hub grant --push alice" in told["error"]
+
+
+def test_a_push_that_hides_what_the_hub_fetches_itself_is_refused(hub, make, pushing):
+    repo = make("fetched", DOCKER)
+    hub.add([str(repo.root)])
+    sync.sync(hub.database, hub.meaning, refs=[str(repo.root)])
+    with hub.database.writing() as connection:
+        access.grant(
+            connection, access.have_principal(connection, "ci"), [2], lasting=None, source="test", may_push=True
+        )
+    status, told = pushing("a", "use the key giraffe", repository=str(repo.root))
+    assert (status, "the hub fetches" in told["error"]) == (409, True), told
+
+
+def test_a_job_that_ends_late_does_not_bring_an_older_commit_back(pushing):
+    assert pushing("b", "deploys are on Monday", at="2026-11-02T10:00:00+01:00")[0] == 200
+    status, told = pushing("a", "deploys are on Friday", at="2026-11-02T08:59:59Z")
+    assert (status, "a newer commit" in told["error"]) == (409, True), told
+    assert pushing("a", "deploys are on Friday")[0] == 409, "one that does not say when"
+    assert pushing("c", "deploys are on Tuesday", at="2026-11-02T09:00:01Z")[0] == 200
+
+
+def test_a_push_of_nothing_takes_nothing_away(hub, pushing):
+    assert pushing("b", "deploys are on Monday")[0] == 200
+    status, told = pushing("c")
+    assert (status, "hub remove" in told["error"]) == (409, True), told
+    with hub.database.writing() as connection:
+        assert connection.execute("select count(*) from record").fetchone() == (1,)
 
 
 def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub, make, serve, home, monkeypatch):
@@ -132,12 +205,12 @@ def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub,
     keys = Keys(17_000)
     desk = TestClient(build(Live(here.root), keys, Changes(), Checkup(here.root)), base_url="http://127.0.0.1:17000")
     desk.get(keys.url)
-    assert "other repositories too" not in desk.get("/?q=docker").text
+    assert "other repositories too" not in desk.get("/memories?q=docker").text
     served = serve()
     monkeypatch.setenv("MEMSYNC_HUB_URL", served.url)
     monkeypatch.setenv("MEMSYNC_HUB_TOKEN", make_token(hub, "alice"))
-    assert "/hub?" not in desk.get("/?q=docker").text, "nobody is asked before somebody says so"
-    assert "/hub?q=docker&amp;hub=1" in desk.get("/?q=docker&hub=1").text
+    assert "/hub?" not in desk.get("/memories?q=docker").text, "nobody is asked before somebody says so"
+    assert "/hub?q=docker&amp;hub=1" in desk.get("/memories?q=docker&hub=1").text
     page = desk.get("/hub?q=docker&hub=1").text
     assert "docker runs as &amp;lt;b>root" in page.replace("&gt;", ">")
     assert "org/payments" in page
@@ -161,7 +234,9 @@ def test_a_signed_webhook_syncs_the_repository_that_it_names(hub, make, serve):
     signed = "sha256=" + hmac.new(b"s3cr3t", body, "sha256").hexdigest()
     assert served.ask("POST", "/webhook", body)[0] == 403
     assert served.ask("POST", "/webhook", body, X_Hub_Signature_256=signed[:-1] + "0")[0] == 403
-    assert served.ask("POST", "/webhook", body, X_Hub_Signature_256=signed)[:2] == (202, {"repositories": 1})
+    told = {"X_Hub_Signature_256": signed, "X_GitHub_Delivery": "one"}
+    assert served.ask("POST", "/webhook", body, **told)[:2] == (202, {"repositories": 1})
+    assert served.ask("POST", "/webhook", body, **told)[0] == 409, "who has heard one sends it again"
     until(lambda: next(one for one in hub.status()["repositories"] if one["name"] == "o/other")["state"] != "new")
 
 
@@ -220,3 +295,16 @@ def test_counts_are_told_as_prometheus_reads_them():
         "# TYPE memsync_hub_memories gauge",
         "memsync_hub_memories 3",
     ]
+
+
+def test_what_a_forge_tells_a_hundred_times_is_due_once_and_taken_by_one(hub):
+    with hub.database.writing() as connection:
+        connection.execute("insert into repo (url, name) values ('/srv/one', 'one'), ('/srv/two', 'two')")
+        for _ in range(100):
+            note_due(connection, [1])
+        note_due(connection, [2, 1])
+    with hub.database.writing() as one, hub.database.writing() as two:
+        assert sorted(take_due(one)) == ["/srv/one", "/srv/two"]
+        assert take_due(two) == []
+    with hub.database.writing() as connection:
+        assert take_due(connection) == []
