@@ -36,7 +36,9 @@ class _Client:
     def __init__(self, url: str) -> None:
         where = urlsplit(url)
         self._wire = http.client.HTTPConnection(where.hostname or "", where.port, timeout=600)
-        self._wire.request("GET", f"/?{where.query}&q=.")  # a search that finds nothing: the first page is not it
+        self._wire.request(
+            "GET", f"/memories?{where.query}&q=."
+        )  # a search that finds nothing: the first page is not it
         answer = self._wire.getresponse()
         answer.read()
         self._headers = {"Cookie": (answer.headers["Set-Cookie"] or "").partition(";")[0]}
@@ -92,12 +94,12 @@ def _measure(directory: str, size: int) -> Iterator[tuple[str, ...]]:
         search()
         began = time.perf_counter()
         client = _Client(url)
-        client.get("/")
+        client.get("/memories")
         yield ("the first page of a new process", told, f"{1000 * (time.perf_counter() - began):.0f}", "–", "–", "–")
         for what, runs, path in (
-            ("Memories", _RUNS, lambda: "/"),
-            ("Memories, searched while others are screened", _SEARCHES, lambda: f"/?q={quote(next(queries))}"),
-            ("Memories, 200 rows on", _RUNS, lambda: "/?offset=200"),
+            ("Memories", _RUNS, lambda: "/memories"),
+            ("Memories, searched while others are screened", _SEARCHES, lambda: f"/memories?q={quote(next(queries))}"),
+            ("Memories, 200 rows on", _RUNS, lambda: "/memories?offset=200"),
             ("a memory", _RUNS, lambda: f"/memory?id={one}"),
             ("Map", _RUNS, lambda: "/map"),
         ):
@@ -110,7 +112,7 @@ def _measure(directory: str, size: int) -> Iterator[tuple[str, ...]]:
         if size <= _READ_WHOLE:
             yield ("until all was screened", told, f"{1000 * (time.perf_counter() - began):.0f}", "–", "–", "–")
             yield _page("Review", told, client, process.pid, lambda: "/review", search, _RUNS)
-        found = lambda: f"/?q={quote(next(queries))}"  # noqa: E731
+        found = lambda: f"/memories?q={quote(next(queries))}"  # noqa: E731
         yield _page("Memories, searched", told, client, process.pid, found, search, _SEARCHES)
         yield ("memory at its most, MB", told, f"{_peak(process.pid):.0f}", "–", "–", "–")
         rss, pss, uss = _hold(process.pid)

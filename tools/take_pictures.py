@@ -25,7 +25,7 @@ LARGEST: Final = 60_000  # bytes of a picture
 _WIDTH: Final = 960
 # Of a picture its name, the page, the colours, and the height.
 PICTURES: Final[tuple[tuple[str, str, Literal["light", "dark"], int], ...]] = (
-    ("memories", "/?q=node", "light", 460),
+    ("memories", "/memories?q=node", "light", 460),
     ("memory", f"/memory?id={CENTS}&scope=project", "light", 900),
     ("review", "/review?kind=candidate", "dark", 560),
     ("branch", "/branch", "light", 600),

@@ -58,6 +58,11 @@ class Session:
         return len({event.id for event in self.events if event.what == what})
 
     @property
+    def silent(self) -> int:
+        """How many starts and prompts were given nothing."""
+        return sum(event.what == "nothing" for event in self.events)
+
+    @property
     def tokens(self) -> int:
         """About how many tokens that is, at four characters each."""
         return -(-self.chars // 4)

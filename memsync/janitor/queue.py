@@ -54,6 +54,33 @@ KINDS: Final = (
 )
 COPIES: Final = "copies"
 _WITH_TEXT: Final = ("edit", "merge")
+# What people answer most, by the kind of a card; what reads like an order, or may ask, has no usual answer.
+USUAL: Final[Mapping[str, Action]] = {
+    "secret": "private",
+    "conflict": "approve",
+    "contradiction": "supersede",
+    "candidate": "approve",
+    "skill": "approve",
+    "rejection": "approve",
+    "stale": "approve",
+    "new": "approve",
+    COPIES: "best",
+}
+_VERBS: Final[Mapping[tuple[str, Action], str]] = {
+    ("flagged", "approve"): "Allow",
+    ("rule", "approve"): "Allow",
+    ("conflict", "approve"): "Keep both",
+    ("contradiction", "approve"): "Keep both",
+    ("candidate", "approve"): "Remember",
+    ("skill", "approve"): "Add",
+    ("rejection", "approve"): "Rightly left out",
+    ("rejection", "reject"): "Bring back",
+    ("stale", "approve"): "Still true",
+    ("new", "approve"): "Fine",
+    (COPIES, "approve"): "Keep all",
+    (COPIES, "best"): "Keep the first",
+    ("secret", "private"): "Make private",
+}
 
 
 class Copy(NamedTuple):
@@ -97,6 +124,11 @@ class Card:
         others = [copy.entry.memory for copy in self.copies]
         seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory, others)
         return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def name_action(kind: str, action: Action) -> str:
+    """Return what people call *action* on a card of *kind*."""
+    return _VERBS.get((kind, action), action.capitalize())
 
 
 def needs_person(card: Card, action: Action) -> bool:

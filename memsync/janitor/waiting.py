@@ -49,6 +49,11 @@ class Waiting:
         return self._walk is not None
 
     @property
+    def count(self) -> int:
+        """How many are known to wait, without a look."""
+        return len({*self._found, *self._names})
+
+    @property
     def seconds(self) -> float | None:
         """For how long copies have been looked for beside us; None if they are not."""
         return self._beside.seconds if self._beside and self._is_looking(self._beside) else None

@@ -1,17 +1,15 @@
-"""The page *Map*: files and folders with how many memories speak of them, and a small graph of what is linked."""
+"""The page *Map*: files and folders with how many memories speak of them, which are out of date, and what is linked."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.memories import anchors, citations
 from memsync.memories.project import Project
-from memsync.memories.results import Entry
 from memsync.records import Memory
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes
@@ -19,9 +17,8 @@ from memsync.web.shelf import Shelf
 
 routes = Routes()
 _PLACES: Final = 200  # of a folder
-_NODES: Final = 40  # of the graph
-_WIDTH: Final = 760
-_HEIGHT: Final = 520
+_LINKS: Final = 200
+_TEXTS: Final = 2_000  # anchors of a folder whose files are looked at
 _ID: Final = re.compile(r"\bmm-[0-9a-z]{6,}\b")
 
 
@@ -39,28 +36,16 @@ class Place:
     @property
     def url(self) -> str:
         """What is in the folder, or the memories about the file."""
-        return pages.address("/map", {"in": self.path}) if self.is_folder else pages.address("/", {"file": self.path})
-
-
-class Node(NamedTuple):
-    """A memory of the graph, and where it is drawn."""
-
-    entry: Entry
-    x: float
-    y: float
-
-
-class Edge(NamedTuple):
-    """How one memory is linked with another."""
-
-    one: Node
-    how: str
-    other: Node
+        return (
+            pages.address("/map", {"in": self.path})
+            if self.is_folder
+            else pages.address("/memories", {"file": self.path})
+        )
 
 
 @routes.reads("/map", Shelf)
 def show(shelf: Shelf, project: Project, given: Given) -> Page:
-    """Return the map of a folder of the repository, the top without a name, and the graph of all memories."""
+    """Return the map of a folder of the repository, the top without a name, and what is linked of all memories."""
     folder = given.get("in").strip("/")
     names = folder.split("/") if folder else []
     above = [("all", ""), *((name, "/".join(names[: number + 1])) for number, name in enumerate(names))]
@@ -69,11 +54,10 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     places = list_places(live, folder)
     if root := project.layout.root:
         for place in places[:_PLACES]:
-            place.stale = () if place.is_folder else citations.find_stale(sorted(place.texts), root)
-    links = list_links(live)
+            place.stale = citations.find_stale(sorted(place.texts)[:_TEXTS], root)
+    links = list_links(live)[:_LINKS]
     wanted = {id_ for one, _, other in links for id_ in (one, other)}
     ends = {memory.id: make() for memory, make in makers if memory.id in wanted}
-    edges = draw([(ends[one], how, ends[other]) for one, how, other in links])
     view = {
         "folder": folder,
         "above": [(name, pages.address("/map", {"in": path})) for name, path in above],
@@ -81,9 +65,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
         "left": len(places[_PLACES:]),
         "bare": sum(not memory.anchors for memory in live),
         "total": len(live),
-        "nodes": list({node.entry.id: node for edge in edges for node in (edge.one, edge.other)}.values()),
-        "edges": edges,
-        "size": (_WIDTH, _HEIGHT),
+        "links": [(ends[one], how, ends[other]) for one, how, other in links],
         "command": pages.command("memory", "list"),
     }
     return Page("map.html", view)
@@ -118,21 +100,3 @@ def list_links(memories: Sequence[Memory]) -> list[tuple[str, str, str]]:
             if id_ != memory.id and id_ in ids:
                 found.setdefault((memory.id, id_), how)
     return [(one, how, other) for (one, other), how in found.items()]
-
-
-def draw(links: Sequence[tuple[Entry, str, Entry]]) -> list[Edge]:
-    """Return *links* with their ends on an ellipse, as many as can be read: those whose ends have most links first."""
-    degrees: dict[str, int] = {}
-    for one, _, other in links:
-        for entry in (one, other):
-            degrees[entry.id] = degrees.get(entry.id, 0) + 1
-    ends = {entry.id: entry for one, _, other in links for entry in (one, other)}
-    chosen = sorted(ends.values(), key=lambda entry: (-degrees[entry.id], entry.id))[:_NODES]
-    nodes = {}
-    for number, entry in enumerate(chosen):
-        turn = 2 * math.pi * number / len(chosen)
-        x, y = _WIDTH / 2 + (_WIDTH / 2 - 90) * math.cos(turn), _HEIGHT / 2 + (_HEIGHT / 2 - 30) * math.sin(turn)
-        nodes[entry.id] = Node(entry, round(x, 1), round(y, 1))
-    return [
-        Edge(nodes[one.id], how, nodes[other.id]) for one, how, other in links if {one.id, other.id} <= nodes.keys()
-    ]

@@ -7,6 +7,7 @@ import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -18,8 +19,10 @@ from starlette.routing import Route
 
 from memsync.agents.live import Live
 from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, SkillNotFound, StoreError
+from memsync.janitor.waiting import Waiting
 from memsync.memories.project import Project
 from memsync.records import utc_now
+from memsync.secrets import redact
 from memsync.store.places import Layout
 from memsync.store.watch import Watcher
 from memsync.system import processes
@@ -41,7 +44,8 @@ _PATIENCE: Final = 20.0  # seconds without a word, after which one shows whether
 
 # Address, name and key of each page in the head.
 TABS: Final[Sequence[tuple[str, str, str]]] = (
-    ("/", "Memories", "1"),
+    ("/", "Today", "0"),
+    ("/memories", "Memories", "1"),
     ("/review", "Review", "2"),
     ("/branch", "Branch", "3"),
     ("/timeline", "Timeline", "4"),
@@ -146,11 +150,12 @@ class Routes(list[Address]):
 class Desk:
     """Where requests line up for the project, without holding up the event loop."""
 
-    def __init__(self, live: Live, keys: Keys, changes: Changes, parts: Iterable[object]) -> None:
+    def __init__(self, live: Live, keys: Keys, changes: Changes, parts: Iterable[Any]) -> None:
         self._live = live
         self.keys = keys
         self.changes = changes
         self._parts = {type(part): part for part in parts}
+        self._waiting: Waiting = self._parts[Waiting]
         self._turn = anyio.CapacityLimiter(1)
         self._notices: dict[str, Done] = {}
         self._numbers = itertools.count(1)
@@ -207,18 +212,20 @@ class Desk:
         root = self._live.start if project is None or project.layout.root is None else project.layout.root
         frame = {
             "tabs": TABS,
-            "tab": next((path for path, _, _ in TABS[1:] if request.url.path.startswith(path)), TABS[0][0]),
+            "tab": _find_tab(request.url.path),
             "self": _find_self(request),
             "name": root.name,
             "form": self.keys.form,
             "changes": self.changes.count,
+            "waits": self._waiting.count,
             "notice": self._notices.get(request.query_params.get("done", "")),
             "now": project.clock() if project else utc_now(),
         }
         # A page that is read again by itself shows what became of it: to a browser an error is nothing to show.
         status = page.status or _status_of(page.error)
         status = 200 if status == 404 and request.headers.get("hx-request") else status
-        text = pages.render(page.template, frame=frame, error=str(page.error), **page.view)
+        mask = partial(redact, allow=project.vetting.allowed) if project else redact
+        text = pages.render(page.template, mask, frame=frame, error=str(page.error), **page.view)
         return HTMLResponse(text.encode("utf-8", "replace"), status)  # JSON can spell half a character
 
     async def refuse(self, request: Request, error: Exception) -> Response:
@@ -226,6 +233,11 @@ class Desk:
         assert isinstance(error, HTTPException)
         said = f"there is no page {one_line(request.url.path, 100)}" if error.status_code == 404 else str(error.detail)
         return self._render(request, None, fail(said, status=error.status_code))
+
+
+def _find_tab(path: str) -> str:
+    """Return the page of the head that the one at *path* belongs to."""
+    return path if path == "/" else next((tab for tab, _, _ in TABS[1:] if path.startswith(tab)), "/memories")
 
 
 def _find_self(request: Request) -> str:

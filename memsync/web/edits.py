@@ -40,14 +40,12 @@ def find_unchanged(project: Project, given: Given) -> Entry:
 def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     """Change the fields of a memory that were changed in its form."""
     try:
-        entry = find_unchanged(project, given)
-    except Changed as error:
-        return fail(error, given.raw("content"), pages.link_to(find_entry(project, given)))
+        entry = find_entry(project, given)
     except MemoryNotFound as error:
         return fail(error, given.raw("content"))
     said = {name: given.raw(name, was) for name, was in values_of(entry.memory).items()}
     try:
-        return _write_edit(project, entry, said)
+        return _write_edit(project, find_unchanged(project, given), said)
     except MemsyncError as error:
         return record_page(shelf, project, project.get(entry.id, entry.scope), said=said, error=error)
 
@@ -178,7 +176,7 @@ def forget(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     gone = project.forget(entry.id, entry.scope, was=entry.memory)
     undo = Undo("/memory/restore", {"id": sent_id(gone.id), "scope": gone.scope, "was": ""})
-    return Done(f"forgot {shown_id(gone.id)}", "/", [pages.command("memory", "forget", text=gone.id)], undo)
+    return Done(f"forgot {shown_id(gone.id)}", "/memories", [pages.command("memory", "forget", text=gone.id)], undo)
 
 
 @routes.writes("/memory/restore")
@@ -250,7 +248,7 @@ def take_back(project: Project, given: Given) -> Done:
         raise MemsyncError(why, Remedy("undo", "--list"), " shows what")
     done = deciding.undo_command(project)
     changed = len(done.brought) + len(done.removed)
-    return Done(f"took it back: {count(changed, 'memory')} as before", "/", [pages.command("undo")])
+    return Done(f"took it back: {count(changed, 'memory')} as before", "/memories", [pages.command("undo")])
 
 
 class Action(NamedTuple):
@@ -350,7 +348,7 @@ def apply(project: Project, given: Given) -> Done:
     commands = [action.spell(entry, value) for entry in chosen]
     said = f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done"
     is_any = len(refused) < len(chosen)
-    return Done(said, "/", commands, offer(project) if is_any else None, also=refused)
+    return Done(said, "/memories", commands, offer(project) if is_any else None, also=refused)
 
 
 def _read_action(given: Given) -> tuple[Action, str]:

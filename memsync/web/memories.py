@@ -10,7 +10,9 @@ from datetime import timedelta
 from itertools import count, islice
 from typing import Any, Final, NamedTuple
 
-from memsync.errors import MemsyncError
+from memsync.errors import Changed, MemsyncError
+from memsync.format.scopes import name_scope
+from memsync.janitor import queue
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
 from memsync.memories.links import links_of
@@ -26,6 +28,7 @@ routes = Routes()
 
 _ROWS: Final = 50
 _FOUND: Final = 15  # of a search, which answers each key: what nobody has screened yet takes a millisecond a row
+_LEAST: Final = 0.005  # confidence of what is shown: below, "0.00" would stand beside it
 _MOST: Final = 100_000  # rows of one answer: what is on the screen already is asked for at once
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
 LISTS: Final = tuple(name for name in names_of("list") if name != "tags")  # each entry on a line of its own
@@ -92,7 +95,7 @@ class Found(NamedTuple):
     degraded: str = ""
 
 
-@routes.reads("/", Shelf)
+@routes.reads("/memories", Shelf)
 def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the page *Memories*."""
     offset = given.number("offset", 0, most=_MOST)
@@ -112,11 +115,12 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "found": found,
             "asked": asked,
             "is_narrow": bool(said.keys() & {"q", *_NARROWING}),
+            "is_filtered": bool(said.keys() - {"q"}),
             "choices": shelf.look(project).choices,
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
             "sorts": {name: text for name, (text, _) in SORTS.items()},
-            "next": pages.address("/", {**said, "offset": str(offset + limit)}) if found.more else "",
+            "next": pages.address("/memories", {**said, "offset": str(offset + limit)}) if found.more else "",
             "command": _spell_list(said),
             "problems": shelf.look(project).problems,
             "has_hub": has_hub(),
@@ -125,7 +129,7 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     )
 
 
-_NARROWING: Final = ("type", "tag", "scope", "author", "age", "least", "file")
+_NARROWING: Final = ("type", "tag", "scope", "author", "age", "least", "file", "stale")
 FIELDS: Final = (*_NARROWING, "archived", "sort", "hub")
 
 
@@ -133,17 +137,17 @@ def read_filters(project: Project, given: Given) -> Filters:
     """Return the filters that the list's form says."""
     scope, chosen = given.get("scope"), _choose(project, given)
     return Filters(
-        scopes=tuple(one for one in SCOPES if scope in ("", one)),
+        scopes=tuple(one for one in SCOPES if scope in ("", one, name_scope(one))),
         memory_type=given.get("type") or None,
         tags_all=[given.get("tag")] if given.get("tag") else (),
         min_importance=given.share("least"),
         archived=bool(given.get("archived")),
-        keep=chosen if given.get("author") or given.get("age") or given.get("file") else None,
+        keep=chosen if any(map(given.get, ("author", "age", "file", "stale"))) else None,
     )
 
 
 def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
-    """Return whether an entry has the author, the age and the file that are asked for."""
+    """Return whether an entry has the author, the age and the file that are asked for, and whether a file of it has changed or gone."""
     author, age, file = given.get("author"), given.get("age"), given.get("file")
     days = _AGES.get(age, ("", 0))[1]
     since = (project.clock() - timedelta(days=days)).timestamp()
@@ -153,6 +157,7 @@ def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
             (not author or entry.memory.author == author)
             and (not days or (_when(entry) > 0 and (_when(entry) < since) == (age == "old")))
             and (not file or any(file in anchors.parse(anchor).path for anchor in entry.memory.anchors))
+            and (not given.get("stale") or bool(entry.memory.anchors and project.mark(entry).stale))
         )
 
     return keep
@@ -160,7 +165,8 @@ def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
 
 def _search(project: Project, query: str, filters: Filters, offset: int, limit: int) -> Found:
     found = project.search(query, filters, limit=offset + limit + 1)
-    rows = [Row(hit, _explain(hit), found.is_weak(hit)) for hit in found[offset : offset + limit]]
+    shown = [hit for hit in found[offset : offset + limit] if hit.confidence >= _LEAST]
+    rows = [Row(hit, _explain(hit), found.is_weak(hit)) for hit in shown]
     return Found(rows, None, len(found) > offset + limit, found.degraded)
 
 
@@ -236,6 +242,8 @@ def record_page(
             "row": Row(entry),
             "version": version_of(memory),
             "values": said or values_of(memory),
+            "is_changed": isinstance(error, Changed),
+            "secret": _find_secret(project, entry),
             "types": shelf.look(project).choices.types,
             "lists": LISTS,
             "anchored": _read_anchors(project, entry),
@@ -249,6 +257,12 @@ def record_page(
         },
         error,
     )
+
+
+def _find_secret(project: Project, entry: Entry) -> str:
+    """Return the address of the card that says what to do with a secret that *entry* shows others; "" if it shows none."""
+    name = queue.name_card("secret", entry)
+    return pages.address("/review", {"at": name, "kind": "secret"}) if queue.read_card(project, name) else ""
 
 
 def values_of(memory: Memory) -> dict[str, str]:

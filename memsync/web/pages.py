@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import UTC
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,19 @@ _LABEL: Final = 64  # characters of a tag or a name
 _NAME: Final = re.compile(r"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*")  # browsers read 127.1 and 0x7f000001 as this machine
 
 
+_MASK: Final[ContextVar[Callable[[str], str]]] = ContextVar(
+    "what takes secrets out of the texts of a page", default=str
+)
+
+
+def _show(text: str) -> str:
+    return printable(_MASK.get()(text))
+
+
+def _show_line(text: str, most: int = 0) -> str:
+    return one_line(_MASK.get()(text), most)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -38,15 +52,15 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "text": printable,
-        "line": one_line,
+        "text": _show,
+        "line": _show_line,
         "label": lambda text: one_line(text, _LABEL),
         "kind": shown_type,
         "id": shown_id,
         "sent": sent_id,
         "argument": lambda text: one_line(shlex.join(_protect(text))),
         "marks": list_marks,
-        "words": lambda pair: textdiff.compare(printable(pair[0]), printable(pair[1])),
+        "words": lambda pair: textdiff.compare(_show(pair[0]), _show(pair[1])),
         "scope": name_scope,
         "url": link_to,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
@@ -56,8 +70,9 @@ def _environment() -> Environment:
     return environment
 
 
-def render(template: str, **view: Any) -> str:
-    """Return the page that *template* makes of *view*."""
+def render(template: str, mask: Callable[[str], str] = str, **view: Any) -> str:
+    """Return the page that *template* makes of *view*; *mask* takes out of the texts that it shows what a shared screen must not."""
+    _MASK.set(mask)
     return _environment().get_template(template).render(**view)
 
 
@@ -94,7 +109,7 @@ def _leads_to_the_web(url: str) -> bool:
 
 def render_markdown(text: str) -> Markup:
     """Return *text* as HTML, in which nothing of it is HTML, and links lead to the web or nowhere."""
-    return Markup(_markdown().render(printable(text)))  # noqa: S704 - the renderer escapes, as its preset with `html` off promises
+    return Markup(_markdown().render(_show(text)))  # noqa: S704 - the renderer escapes, as its preset with `html` off promises
 
 
 def command(*words: str, text: str | None = None, **options: str | bool | Sequence[str] | None) -> str:

@@ -31,6 +31,11 @@ _WORDS: Final = {
 }
 
 
+def name_kind(kind: str) -> str:
+    """Return what people call the cards of *kind*."""
+    return _WORDS[kind]
+
+
 @routes.reads("/review", Waiting)
 def show(waiting: Waiting, project: Project, given: Given) -> Page:
     """Return the card that is asked for, else the first of its kind or of all."""
@@ -60,7 +65,11 @@ def _page(waiting: Waiting, project: Project, at: str, kind: str, said: str = ""
     if card:
         both = [card.text, *(copy.entry.content for copy in card.copies)] if card.copies else [card.other, card.text]
         view["draft"] = {"edit": said or card.text, "merge": said or "\n".join(both)}
-        view["actions"] = [(one, queue.KEYS[one], what, queue.needs_text(one)) for one, what in card.actions.items()]
+        view["actions"] = [
+            (one, queue.name_action(card.kind, one), queue.KEYS[one], what, queue.needs_text(one))
+            for one, what in sorted(card.actions.items(), key=lambda each: each[0] != queue.USUAL.get(card.kind))
+        ]
+        view["usual"] = queue.USUAL.get(card.kind)
     return Page("review.html", view, error)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from running import serving
+from running import running, serving
 
 from memsync import Memsync
 from memsync.janitor import queue
@@ -62,7 +62,7 @@ def press(page, keys: str) -> None:
         page.keyboard.press(key)
 
 
-PAGES = ("/", "/?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/map", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
+PAGES = ("/", "/memories", "/memories?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/map", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
 
 
 def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tabs):
@@ -108,9 +108,11 @@ def test_what_this_branch_teaches_is_staged_by_a_key_and_a_prompt_is_tried(tabs,
 
 def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     page = tabs()
+    press(page, "1")
+    wait(page, "#filters")
     press(page, "/")
     page.keyboard.type("node", delay=5)
-    page.wait_for_url("**/?*q=node*")  # the answer to the last letter: on a busy machine each one asks
+    page.wait_for_url("**/memories?*q=node*")  # the answer to the last letter: on a busy machine each one asks
     wait(page, "text=confidence")
     press(page, "Escape j Enter")
     wait(page, "dl.facts")
@@ -118,7 +120,7 @@ def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     press(page, "e")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("CI needs Node 22")
-    press(page, "Tab Tab Tab Tab Tab Tab Tab Enter")
+    press(page, "ControlOrMeta+Enter")
     wait(page, "text=updated mm-aaaaaa: content")
     assert b"Node 22" in repo.memories.read_bytes()
     press(page, "d")
@@ -131,6 +133,8 @@ def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
 
 def test_many_are_chosen_by_keys_and_changed_after_a_look(tabs, repo):
     page = tabs()
+    press(page, "1")
+    wait(page, "ol.rows")
     press(page, "j x j x")
     wait(page, "text=2 chosen")
     page.fill("#chosen input[name=value]", "seen")
@@ -146,6 +150,8 @@ def test_a_change_of_the_file_appears_by_itself_in_every_tab_but_takes_nothing_t
     one, two, writer = tabs(), tabs(), tabs()
     writer.goto(writer.url + "memory/new")
     writer.fill("textarea", "half a thought")
+    for tab in (one, two):
+        tab.goto(tab.url + "memories")
     two.bring_to_front()
     repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "written in an editor", author="Test User"))
     two.wait_for_selector("text=written in an editor")
@@ -154,6 +160,35 @@ def test_a_change_of_the_file_appears_by_itself_in_every_tab_but_takes_nothing_t
     writer.bring_to_front()
     writer.wait_for_selector("#stale:not([hidden])")
     assert writer.input_value("textarea") == "half a thought"
+
+
+def test_what_was_typed_outlives_the_desk_and_is_saved_by_the_next_one(repo, line, chromium):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20", author="Test User"))
+    context = chromium.new_context()
+    context.set_default_timeout(PATIENCE)
+    page, again = context.new_page(), context.new_page()
+    with running(repo.root) as (process, url):
+        port = url.partition("/?")[0].rpartition(":")[2]
+        page.goto(url)
+        page.goto(f"{page.url}memory?id=mm-aaaaaa&scope=project")
+        press(page, "e")
+        page.fill("textarea[name=content]", "CI needs Node 22")
+        process.terminate()
+        page.wait_for_selector("#ended:not([hidden])")
+    with running(repo.root, "--port", port) as (_, url):
+        page.click("button:has-text('Save')")
+        page.wait_for_selector("text=open the address that")
+        again.goto(url)
+        page.goto(again.url + "memory?id=mm-aaaaaa&scope=project")
+        page.wait_for_selector("#kept:not([hidden])")
+        assert page.input_value("textarea[name=content]") == "CI needs Node 22"
+        page.locator("textarea[name=content]").press("ControlOrMeta+Enter")
+        wait(page, "text=updated mm-aaaaaa: content")
+        page.reload()
+        wait(page, "dl.facts")
+        assert page.locator("#kept").is_hidden()
+    context.close()
+    assert b"Node 22" in repo.memories.read_bytes()
 
 
 @pytest.mark.timeout(120 + 2 * DECISIONS)
@@ -188,7 +223,7 @@ def test_the_desk_is_read_and_used_without_any_script(tabs, chromium, repo):
     plain = chromium.new_context(java_script_enabled=False)
     plain.add_cookies(cookies)
     still = plain.new_page()
-    still.goto(page.url)
+    still.goto(page.url + "memories")
     still.fill("input[name=q]", "node")
     still.click("form.filters button")
     still.click("a.what")

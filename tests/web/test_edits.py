@@ -85,8 +85,19 @@ def test_a_stale_form_changes_nothing(repo, one, line):
         )
         assert (path, one.status) == (path, 409)
         assert "was changed since you read it; nothing was written" in page.text
-        assert bool(page.every("textarea", id="typed")) == (path == "edit")  # what was typed is not lost
     assert repo.memories.read_bytes() == before
+
+
+def test_an_edit_of_what_somebody_changed_meanwhile_is_merged_by_hand_on_the_same_page(repo, one, line):
+    names = one.names("mm-aaaaaa")
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 22", tags=["ci", "node"], importance=0.5))
+    page = one.post("/memory/edit", **names, content="CI needs Node 20 and pnpm")
+    assert one.status == 409
+    assert "Nothing was written" in said(page)
+    assert page.every("ins")
+    (now,) = {row["value"] for row in page.every("input", name="was")}
+    one.post("/memory/edit", **{**names, "was": now}, content="CI needs Node 22 and pnpm")
+    assert memory(repo).content == "CI needs Node 22 and pnpm"
 
 
 def test_a_memory_that_is_gone_is_told(repo, one):
@@ -220,7 +231,7 @@ def many(repo, line, desk):
 
 
 def picks(desk):
-    return [one["value"] for one in desk.get("/").every("input", name="pick")]
+    return [one["value"] for one in desk.get("/memories").every("input", name="pick")]
 
 
 @pytest.mark.parametrize(

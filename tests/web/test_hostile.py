@@ -52,16 +52,20 @@ def write(repo, text: str) -> None:
 
 def pages(desk, text: str):
     """Yield each page that shows the record, by what it is."""
-    yield "list", desk.get("/")
-    yield "search", desk.get("/", q=f"staging {text}")
-    yield "filtered", desk.get("/", type=text, tag=text, author=text, file=text, sort=text, age=text, least=text)
+    yield "today", desk.get("/")
+    yield "list", desk.get("/memories")
+    yield "search", desk.get("/memories", q=f"staging {text}")
+    yield (
+        "filtered",
+        desk.get("/memories", type=text, tag=text, author=text, file=text, sort=text, age=text, least=text),
+    )
     id_ = f"x{text}"
     yield "record", desk.get("/memory", id=id_)
     yield "history", desk.get("/memory/history", id=id_)
     yield "relative", desk.get("/memory", id="mm-other1")
     yield "new", desk.get("/memory/new", content=text, supersedes=text, type=text, tags=text)
     yield "none", desk.get("/memory", id=text, scope=text)
-    picks = [one["value"] for one in desk.get("/").every("input", name="pick")]
+    picks = [one["value"] for one in desk.get("/memories").every("input", name="pick")]
     yield "branch", desk.get("/branch", **{"with": text})
     yield "branch of nothing", desk.get("/branch")
     yield "timeline", desk.get("/timeline", tip=text)
@@ -93,12 +97,12 @@ def test_a_page_shows_the_very_words_of_a_record(repo, desk):
     write(repo, PAYLOADS[0])
     page = desk.get("/memory", id=f"x{PAYLOADS[0]}")
     assert f"the staging port {PAYLOADS[0]}" in page.text
-    assert page.every("script") == desk.get("/").every("script")
+    assert page.every("script") == desk.get("/memories").every("script")
 
 
 def test_a_forged_id_or_type_cannot_pass_for_something_that_memsync_says(repo, desk):
     write(repo, "Rules from the user")
-    text = desk.get("/").text
+    text = desk.get("/memories").text
     assert "odd-" in text
     assert "other ·" in text
 
@@ -122,13 +126,15 @@ def test_a_memory_can_be_opened_and_removed_whatever_its_id(repo, desk, id_):
             json.dumps({"id": one, "content": f"the port is {n}"}) + "\n" for n, one in enumerate([id_, "mm-other1"])
         )
     )
-    (url,) = [one["href"] for one in desk.get("/").every("a") if "odd-" in one["href"] or sent(id_) in one["href"]]
+    (url,) = [
+        one["href"] for one in desk.get("/memories").every("a") if "odd-" in one["href"] or sent(id_) in one["href"]
+    ]
     assert "the port is 0" in desk.get(url).text
     (history,) = [one["hx-get"] for one in desk.get(url).every("section") if "hx-get" in one]
     assert (desk.get(history).every("p", role="alert"), desk.status) == ([], 200)
     card = desk.get("/review", kind="new")
     assert card.every("input", name="name")[0]["value"] == f"new:project:{sent_id(id_)}"
-    picks = [one["value"] for one in desk.get("/").every("input", name="pick")]
+    picks = [one["value"] for one in desk.get("/memories").every("input", name="pick")]
     assert "2 of 2 done" in desk.post("/bulk/do", do="forget", value="", pick=picks).text
 
 
@@ -153,7 +159,8 @@ def test_half_a_character_takes_no_page_away(repo, desk, said):
     repo.write_memories("".join(json.dumps(one) + "\n" for one in records))
     for path in (
         "/",
-        "/?q=port",
+        "/memories",
+        "/memories?q=port",
         "/memory?id=mm-aaaaaa",
         "/review",
         "/review?kind=copies",
@@ -164,7 +171,7 @@ def test_half_a_character_takes_no_page_away(repo, desk, said):
     ):
         desk.get(path)
         assert (path, desk.status) == (path, 200)
-    rows = [one["href"] for one in desk.get("/").every("a", **{"class": "what"})]
+    rows = [one["href"] for one in desk.get("/memories").every("a", **{"class": "what"})]
     assert {desk.status for row in rows if desk.get(row)} == {200}
     assert len(rows) == (1 if "id" in said else 2)
 
@@ -176,3 +183,20 @@ def test_a_skill_of_a_telling_name_is_quoted_in_the_commands_to_copy(repo, desk)
     page = desk.get("/skills/one", name="x;touch pwned", scope="project")
     assert "memsync skill show 'x;touch pwned'" in page.text
     assert "skill show x;" not in page.text + "".join(page.said)
+
+
+def test_a_secret_is_masked_wherever_a_text_is_shown_and_the_page_leads_to_its_card(repo, line, desk):
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    repo.write_memories(line("mm-secret", f"The deploy key is {key}", created_at="2026-01-01T00:00:00Z"))
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "memories", "--no-verify")
+    repo.write_memories(line("mm-secret", f"The deploy key of CI is {key}", created_at="2026-01-01T00:00:00Z"))
+    queries = ({"path": "/"}, {"path": "/memories"}, {"path": "/memories", "q": "deploy key"}, {"path": "/branch"}, {"path": "/timeline"}, {"path": "/review"})  # fmt: skip
+    for query in queries:
+        page = desk.get(**query)
+        assert key not in page.text, query
+    page = desk.get("/memory", id="mm-secret")
+    shown = page.text.partition('<details id="edit"')
+    assert key not in shown[0] + shown[2].partition("</details>")[2]
+    (card,) = [one["href"] for one in page.every("a") if "secret%3A" in (one["href"] or "")]
+    assert "move it out of the work tree" in desk.get(card).text

@@ -43,7 +43,7 @@ def some(repo, line, browse):
 
 
 def test_the_first_page_has_the_memories_with_the_most_important_first(some):
-    page = some.get("/")
+    page = some.get("/memories")
     assert len(ids(page)) == 3
     assert ids(page)[-1] == "mm-aaaaaa"  # it has faded
     assert "Prices are integers in cents" in page.text
@@ -61,57 +61,64 @@ def test_the_first_page_has_the_memories_with_the_most_important_first(some):
         ({"scope": "project", "least": "0.4"}, {"mm-bbbbbb"}),
         ({"scope": "project", "archived": "1"}, {"mm-aaaaaa", "mm-bbbbbb", "mm-cccccc"}),
         ({"q": "node"}, {"mm-aaaaaa"}),
+        ({"q": "zzzzqqqq"}, set()),
         ({"q": "node", "tag": "payments"}, set()),
         ({"q": "oslo", "archived": "1"}, {"mm-cccccc"}),
     ],
 )
 def test_a_list_is_narrowed_by_each_filter_and_by_a_search(some, query, found):
-    assert set(ids(some.get("/", **query))) == found
+    assert set(ids(some.get("/memories", **query))) == found
+
+
+def test_a_scope_is_chosen_by_the_word_that_the_commands_have_for_it(some):
+    (private,) = ids(some.get("/memories", scope="private"))
+    assert ids(some.get("/memories", scope="stealth")) == [private]
+    assert private not in ids(some.get("/memories", scope="project"))
 
 
 def test_each_order_lists_all_and_an_unknown_one_is_the_usual(some):
-    usual = ids(some.get("/"))
+    usual = ids(some.get("/memories"))
     for order in ("importance", "new", "old", "used", "type", "text", "nonsense"):
-        assert sorted(ids(some.get("/", sort=order))) == sorted(usual)
-    assert ids(some.get("/", sort="text"))[0] == "mm-aaaaaa"
-    assert ids(some.get("/", sort="nonsense")) == usual
+        assert sorted(ids(some.get("/memories", sort=order))) == sorted(usual)
+    assert ids(some.get("/memories", sort="text"))[0] == "mm-aaaaaa"
+    assert ids(some.get("/memories", sort="nonsense")) == usual
 
 
 def test_a_search_shows_where_the_score_comes_from_and_does_not_count_as_a_use(some):
-    page = some.get("/", q="node")
+    page = some.get("/memories", q="node")
     assert "confidence" in page.text
     assert "lexical" in page.text
-    assert "recalled 1×" not in some.get("/").text
+    assert "recalled 1×" not in some.get("/memories").text
 
 
 def test_a_long_list_comes_in_parts_that_lead_to_each_other(repo, line, browse):
     repo.write_memories("".join(line(f"mm-{n:06d}", f"{WORDS[n % 10]} is number {n}") for n in range(120)))
-    desk, seen, path = browse(repo.root), [], "/"
+    desk, seen, path = browse(repo.root), [], "/memories"
     for _ in range(3):
         page = desk.get(path)
         seen += ids(page)
         path = ((page.every("a") and [one["href"] for one in page.every("a") if one.get("hx-trigger")]) or [""])[0]
     assert len(seen) == len(set(seen)) == 120
     assert path == ""
-    assert len(ids(desk.get("/", shown="120"))) == 120  # what was on the screen, when the files have changed
+    assert len(ids(desk.get("/memories", shown="120"))) == 120  # what was on the screen, when the files have changed
 
 
 def test_what_the_file_says_now_is_shown(repo, some, line):
-    some.get("/")
+    some.get("/memories")
     repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "written by hand just now"))
-    assert "mm-dddddd" in ids(some.get("/"))
+    assert "mm-dddddd" in ids(some.get("/memories"))
 
 
 def test_a_line_that_cannot_be_read_is_told_beside_the_rest(repo, some):
     repo.memories.write_text(repo.memories.read_text() + "{broken\n")
-    page = some.get("/")
+    page = some.get("/memories")
     assert f"{repo.memories}:4" in page.text
     assert "mm-bbbbbb" in ids(page)
 
 
 def test_a_store_that_cannot_be_read_is_told_on_the_page(repo, some):
     repo.memories.write_bytes("{}".encode("utf-16"))
-    page = some.get("/")
+    page = some.get("/memories")
     assert some.status == 500
     assert "is UTF-16; save it as UTF-8" in page.text
 
@@ -124,7 +131,7 @@ def test_the_command_beside_a_list_shows_the_same(some, monkeypatch, capsys, rep
         {"scope": "project", "archived": "1"},
         {"q": "-node 20"},
     ):
-        page = some.get("/", **query)
+        page = some.get("/memories", **query)
         (command,) = [text for text in page.said if text.startswith("memsync memory ")]
         words = shlex.split(command)[1:]
         assert app.run([*words[:2], "--json", *words[2:]]) == 0
@@ -168,7 +175,7 @@ def test_a_history_that_takes_long_is_read_beside_the_desk_and_the_page_says_how
         assert "Reading its history: 0 versions of the file" in page.text
         (again,) = page.every("div", id="history")
         assert (again["hx-get"], again["hx-select"]) == ("/memory/history?id=mm-aaaaaa", "#history")
-        assert "Prices are in cents" in desk.get("/").text  # which waits for nobody
+        assert "Prices are in cents" in desk.get("/memories").text  # which waits for nobody
     while "Reading its history" in (text := desk.get("/memory/history", id="mm-aaaaaa").text):
         pass
     assert "Remember the unit" in text

@@ -45,6 +45,18 @@ def press(desk, page, action: str, **more: str):
     return desk.post("/review/decide", **fields, action=action, **more)
 
 
+@pytest.mark.parametrize(
+    ("kind", "usual", "verb"),
+    [("candidate", "approve", "Remember"), ("stale", "approve", "Still true"), ("flagged", None, "Allow")],
+)
+def test_the_usual_answer_stands_first_with_a_verb_of_its_own_and_an_order_has_none(some, kind, usual, verb):
+    page = some.get("/review", kind=kind)
+    main = [one for one in page.every("button", **{"class": "main"}) if one.get("data-key")]
+    assert [one["data-key"] for one in main] == ([queue.KEYS[usual]] if usual else [])
+    assert verb in page.text
+    assert next(one["value"] for one in page.every("input", name="action")) == (usual or "approve")
+
+
 def test_the_cards_come_one_after_the_other_until_none_is_left(repo, some):
     page, seen = some.get("/review"), []
     while page.every("article", id="card"):

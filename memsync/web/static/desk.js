@@ -11,13 +11,36 @@ if (location.search.includes("token=")) {
   history.replaceState(null, "", url);
 }
 
-// What somebody has begun to type is not taken away by a change of the files.
+// What somebody has begun to type is not taken away by a change of the files, and outlives the desk: this tab keeps it until it is saved.
 const isDirty = () => $("form[data-guard][data-dirty]") !== null;
+const fields = (form) => [...form.elements].filter((one) => one.name && one.name !== "form" && (one.type !== "hidden" || one.name === "was"));
+const draftOf = (form) => ["draft", form.getAttribute("action"), ...["id", "scope", "name", "key", "action"].map((name) => $(`input[type=hidden][name=${name}]`, form)?.value)].join(" ");
+function keepDraft(form) {
+  const said = fields(form).map((one) => [one.name, one.type === "checkbox" ? one.checked : one.value]);
+  sessionStorage.setItem(draftOf(form), JSON.stringify(said));
+}
+function takeDraft(form) {
+  const said = JSON.parse(sessionStorage.getItem(draftOf(form)) || "[]");
+  const each = fields(form).filter((one, place) => said[place] && said[place][0] === one.name);
+  if (!each.length || each.length !== said.length) return;
+  each.forEach((one, place) => { if (one.type === "checkbox") one.checked = said[place][1]; else one.value = said[place][1]; });
+  form.setAttribute("data-dirty", "");
+  const box = form.closest("details");
+  if (box) box.open = true;
+  $("#kept").hidden = false;
+}
+const sent = sessionStorage.getItem("sent");
+sessionStorage.removeItem("sent");
+if (sent && $("#done")) sessionStorage.removeItem(sent); // it is stored now
+for (const form of all("form[data-guard]")) if ($("main [role=alert]")) keepDraft(form); else takeDraft(form); // of what was refused the page has it
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-guard]");
-  if (form) form.setAttribute("data-dirty", "");
+  if (form) { form.setAttribute("data-dirty", ""); keepDraft(form); }
 });
-document.addEventListener("submit", (event) => event.target.removeAttribute("data-dirty"));
+document.addEventListener("submit", (event) => {
+  if (event.target.matches("form[data-guard]")) sessionStorage.setItem("sent", draftOf(event.target));
+  event.target.removeAttribute("data-dirty");
+});
 addEventListener("beforeunload", (event) => { if (isDirty()) event.preventDefault(); });
 
 // Changes of the files: heard only while the page is seen, because a browser has few connections to one host.
@@ -30,6 +53,8 @@ function listen() {
     source = null;
   } else if (!source) {
     source = new EventSource("/events");
+    source.addEventListener("error", () => { $("#ended").hidden = leaving; });
+    source.addEventListener("open", () => { $("#ended").hidden = true; });
     source.addEventListener("change", (event) => {
       if (Number(event.data) === seen) return;
       seen = Number(event.data);
@@ -90,6 +115,7 @@ document.addEventListener("htmx:responseError", () => { $("#stale").hidden = fal
 // Keys: whatever has data-key is clicked by it; lists have j, k, Enter and x beside.
 const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.form?.matches("form[data-guard]")) event.target.form.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && isTyping(event.target)) { event.preventDefault(); event.target.blur(); return; }
   if (isTyping(event.target)) return;
@@ -111,6 +137,10 @@ document.addEventListener("click", (event) => {
     event.preventDefault(); // a summary would close again what was just opened
     box.open = opener.tagName !== "SUMMARY" || !box.open;
     if (box.open) $("textarea, input:not([type=hidden])", box)?.focus();
+  }
+  if (event.target.closest("[data-drop]")) {
+    for (const form of all("form[data-guard]")) { sessionStorage.removeItem(draftOf(form)); form.removeAttribute("data-dirty"); }
+    location.reload();
   }
   if (event.target.closest("[data-all]")) { for (const row of rows()) chosen.add(row.dataset.id); showChosen(); }
   if (event.target.closest("[data-none]")) { chosen.clear(); showChosen(); }
