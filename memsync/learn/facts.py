@@ -167,34 +167,30 @@ def _describe_targets(tree: Tree, path: str, program: str, about: Mapping[str, s
 
 def _read_tables(tree: Tree) -> Iterator[_Command]:
     """Read the scripts of package.json, the tasks of mise, the environments of tox and the sessions of nox."""
-    scripts = value_at(tree.data("package.json"), "scripts")
     lock_of = (("pnpm", "pnpm-lock.yaml"), ("yarn", "yarn.lock"), ("bun", "bun.lock"), ("bun", "bun.lockb"))
     manager = next((name for name, lock in lock_of if lock in tree.names), "npm")
-    path = _find_first(tree, "mise.toml", ".mise.toml")
-    tasks = value_at(tree.data(path), "tasks") if path else None
-    for key, runner, file, table in (
-        ("js.script", f"{manager} run", "package.json", scripts), ("mise", "mise run", path, tasks),
-    ):  # fmt: skip
-        for name in _choose_goals(table) if isinstance(table, dict) else ():
-            run = table[name].get("run") if isinstance(table[name], dict) else table[name]
-            if isinstance(run, str) and "no test specified" not in run:
-                does = (
-                    f" runs `{run}`"
-                    if len(run) <= _SHORT and not set("\n`") & set(run.strip())
-                    else f" is a task of {file}"
-                )
-                yield _Command(
-                    f"{key}.{name}", f"{runner} {name}", name, does, file, (f'"{name}":', f"tasks.{name}", f"{name} =")
-                )
+    yield from _read_runs(tree, "package.json", "scripts", "js.script", f"{manager} run")
+    yield from _read_runs(tree, _find_first(tree, "mise.toml", ".mise.toml"), "tasks", "mise", "mise run")
     for name in _choose_goals(_TOX.findall(tree.text("tox.ini"))):
-        yield _Command(
-            f"tox.{name}", f"tox -e {name}", name, " is an environment of tox.ini", "tox.ini", (f"testenv:{name}",)
-        )
-    for name in _choose_goals(name.removesuffix("s") for name in _NOX.findall(tree.text("noxfile.py"))):
-        found = next(one for one in _NOX.findall(tree.text("noxfile.py")) if one.removesuffix("s") == name)
-        yield _Command(
-            f"nox.{name}", f"nox -s {found}", name, " is a session of noxfile.py", "noxfile.py", (f"def {found}",)
-        )
+        does = " is an environment of tox.ini"
+        yield _Command(f"tox.{name}", f"tox -e {name}", name, does, "tox.ini", (f"testenv:{name}",))
+    sessions = {name.removesuffix("s"): name for name in _NOX.findall(tree.text("noxfile.py"))}
+    for goal in _choose_goals(sessions):
+        name, does = sessions[goal], " is a session of noxfile.py"
+        yield _Command(f"nox.{goal}", f"nox -s {name}", goal, does, "noxfile.py", (f"def {name}",))
+
+
+def _read_runs(tree: Tree, path: str, table: str, key: str, runner: str) -> Iterator[_Command]:
+    """Read a *table* of names and the commands that they run."""
+    found = value_at(tree.data(path), table) if path else None
+    runs: dict[str, Any] = found if isinstance(found, dict) else {}
+    for name in _choose_goals(runs):
+        run = runs[name].get("run") if isinstance(runs[name], dict) else runs[name]
+        if isinstance(run, str) and "no test specified" not in run:
+            is_plain = len(run) <= _SHORT and not set("\n`") & set(run.strip())
+            does = f" runs `{run}`" if is_plain else f" is in {path}"
+            needles = (f'"{name}":', f"tasks.{name}", f"{name} =")
+            yield _Command(f"{key}.{name}", f"{runner} {name}", name, does, path, needles)
 
 
 def _read_scripts(tree: Tree) -> Iterator[_Command]:
