@@ -29,6 +29,7 @@ _FORMAT: Final = "%H%x01%aN%x01%aI%x01%s"
 # Every branch, tag and stash; not what git itself keeps as notes to speed up a diff.
 EVERYWHERE: Final = ("--exclude=refs/notes/*", "--all")
 
+_USUAL: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 _Read = Callable[..., bytes | None]
 _DATES: Final = ("log", "--full-history", "--topo-order", "--no-color", "--format=%H %at")
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
@@ -115,6 +116,15 @@ def head(root: Path) -> str:
         if "cannot be run" in str(error):
             raise
         return ""
+
+
+def find_usual(root: Path) -> str:
+    """Return the branch that others leave and come back to, by its usual names; HEAD where there is none of them."""
+    for name in _USUAL:
+        with suppress(NoHistory):
+            resolve(root, name)
+            return name
+    return "HEAD"
 
 
 def merge_base(root: Path, one: str, other: str) -> str:

@@ -7,6 +7,7 @@ is decided: nothing is kept that could be out of date itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
@@ -15,7 +16,9 @@ from urllib.parse import quote, unquote
 
 from memsync.dedup import decide
 from memsync.errors import MemsyncError
+from memsync.git import history
 from memsync.history import audit
+from memsync.history.lines import files_of, lines_known, read_live
 from memsync.janitor import review
 from memsync.janitor.clusters import Kept, Track, list_losses, make_merge, untracked
 from memsync.janitor.likely import find_clusters, find_settled, make_key
@@ -26,6 +29,7 @@ from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.poison.fingerprints import fingerprint
 from memsync.records import SCOPES, Scope, content_hash, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
 
@@ -53,6 +57,7 @@ KINDS: Final = (
     "new",
 )
 COPIES: Final = "copies"
+_FIRST_LOOK: Final = ":first-look"  # beside the ids of what is known, none of which has a colon in front
 _WITH_TEXT: Final = ("edit", "merge")
 # What people answer most, by the kind of a card; what reads like an order, or may ask, has no usual answer.
 USUAL: Final[Mapping[str, Action]] = {
@@ -158,6 +163,7 @@ def walk(project: Project) -> Iterator[list[str]]:
     millisecond. What is decided meanwhile has no card any more.
     """
     project.journal.write()  # what was written or shown just now is new to nobody
+    _take_as_known(project)
     waiting = Candidates(project)
     names = [f"candidate:{one.memory.id}" for one in waiting.memories()]
     names += [f"skill:{name}" for name in waiting.skills()]
@@ -167,6 +173,20 @@ def walk(project: Project) -> Iterator[list[str]]:
         yield [f"{kind}:{review.name(project, row)}"] if kind else []
     for entry in project.entries(Filters()):
         yield [name_card(kind, entry) for kind in _find_kinds(project, project.mark(entry))]
+
+
+def _take_as_known(project: Project) -> None:
+    """Note on a machine's first look that it knows what the default branch has: others have read that, and a newcomer cannot."""
+    state = project.state("project")
+    if _FIRST_LOOK in state.known() or (store := project.stores.get("project")) is None:
+        return
+    with suppress(MemsyncError):
+        files = files_of(project)
+        known = lines_known(project)
+        there = read_live(files.root, files.path, history.resolve(files.root, history.find_usual(files.root)).id, known)
+        held = {id_: line.memory for id_, line in there.items() if line.memory and store.get(id_) == line.memory}
+        marks = {id_: fingerprint(memory) for id_, memory in held.items()}
+        state.record_use((), {**marks, **state.known(), _FIRST_LOOK: "1"})
 
 
 def name_card(kind: str, entry: Entry) -> str:

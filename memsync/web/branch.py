@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +34,6 @@ _COMMITS: Final = 25
 _SLICE: Final = 0.25  # seconds of reading for one page, which takes up the next one as it is scrolled to
 _FURTHEST: Final = 10_000_000
 _EVENTS: Final = 400  # events of a page: a commit may bring thousands
-_USUAL: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 _UNKNOWN: Final = "not in git yet"
 _WAITING: Final = "not staged"
 
@@ -55,20 +53,15 @@ def find_base(project: Project, name: str = "") -> Against:
     """
     files = files_of(project)
     head = history.head(files.root)
-    for usual in () if name else _USUAL:
-        with suppress(NoHistory):
-            history.resolve(files.root, usual)
-            name = usual
-            break
-    name = name or "HEAD"
+    name = name or history.find_usual(files.root)
     if not head:
         return Against(name, "")
     return Against(name, history.merge_base(files.root, history.resolve(files.root, name).id, head))
 
 
-def compare(project: Project, against: Against) -> Difference:
-    """Return what the work tree has that *against* had not when ours left it."""
-    return difference(project, against.base or "HEAD")
+def compare(project: Project, against: Against, *, brings: bool = False) -> Difference:
+    """Return what the work tree has that *against* had not when ours left it; with *brings* what a merge of it would bring."""
+    return difference(project, f"HEAD...{against.name}" if brings and against.base else against.base or "HEAD")
 
 
 class Card(NamedTuple):
@@ -88,8 +81,8 @@ def show(project: Project, given: Given) -> Page:
     is_torn = store is not None and any(one.is_conflict for one in store.problems())  # git left the file in conflict
     view: dict[str, Any] = {"kept": kept, "is_torn": is_torn, "problem": problem}
     try:
-        against = find_base(project, given.get("with"))
-        found = compare(project, against)
+        against, brings = find_base(project, given.get("with")), bool(given.get("brings"))
+        found = compare(project, against, brings=brings)
         view |= {
             "rows": list_rows,
             "against": against,
@@ -97,13 +90,23 @@ def show(project: Project, given: Given) -> Page:
             "found": found,
             "cards": [make_card(project, event) for event in found.memories[:_ROWS]],
             "skills": found.skills[:_ROWS],
-            "command": pages.command("memory", "diff", text=against.base[:10] or "HEAD"),
-            "state": (state := _describe_stage(project)),
+            "brings": brings,
+            "other_way": pages.address("/branch", {"with": against.name} | ({} if brings else {"brings": "1"})),
+            "command": pages.command(
+                "memory", "diff", text=f"HEAD...{against.name}" if brings else against.base[:10] or "HEAD"
+            ),
+            "state": (state := "" if brings else _describe_stage(project)),
             "can_stage": (can_stage := state in (_UNKNOWN, _WAITING) and not problem),
             "version": _version(found) if can_stage else "",
         }
     except MemsyncError as error:
-        view |= {"found": None, "against": Against(given.get("with"), ""), "branches": []}
+        view |= {
+            "found": None,
+            "against": Against(given.get("with"), ""),
+            "branches": [],
+            "brings": False,
+            "other_way": "",
+        }
         return Page("branch.html", view, error, 404 if given.get("with") and isinstance(error, NoHistory) else 200)
     return Page("branch.html", view)
 

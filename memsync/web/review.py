@@ -46,6 +46,8 @@ def _page(waiting: Waiting, project: Project, at: str, kind: str, said: str = ""
     everything = waiting.names(project)
     names = waiting.names(project, kind) if kind == queue.COPIES else _choose(everything, kind)
     start = next((number for number, name in enumerate(names) if queue.is_same(name, at)), -1)
+    if at and start < 0 and queue.read_card(project, at):  # not met yet, while the others are still read
+        names, start = [at, *names], 0
     number, card = find_card(project, names, max(start, 0), at if start >= 0 else "")
     counts = {**Counter(name.partition(":")[0] for name in everything), queue.COPIES: ""}
     counts |= {queue.COPIES: len(names)} if kind == queue.COPIES else {}

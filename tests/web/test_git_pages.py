@@ -49,6 +49,20 @@ def test_a_branch_shows_what_it_teaches_beside_the_one_that_it_left(parted, desk
     assert [one["value"] for one in page.every("option")] == ["main", "topic"] or page.every("option", value="main")
 
 
+def test_what_a_merge_of_another_branch_would_bring_is_shown_without_a_form_that_takes_it_back(parted, desk):
+    parted.git("add", "-A")
+    parted.git("commit", "-q", "-m", "what topic knows")
+    parted.git("checkout", "-q", "main")
+    page = desk.get("/branch", **{"with": "topic"})
+    (link,) = [one["href"] for one in page.every("a") if "brings=1" in (one["href"] or "")]
+    page = desk.get(link)
+    assert "1 added, 1 changed, 1 removed" in page.text
+    assert "CI needs Node 20" in page.text
+    assert not [one for one in page.every("form") if (one.get("action") or "").startswith("/branch/")]
+    assert "memsync memory diff HEAD...topic" in page.text
+    assert "Nothing differs" in desk.get("/branch", **{"with": "topic"}).text
+
+
 def test_of_a_large_skill_a_branch_shows_the_first_lines_that_differ(parted, desk):
     folder = parted.root / ".claude" / "skills" / "large"
     folder.mkdir(parents=True)
