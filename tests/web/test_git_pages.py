@@ -10,6 +10,12 @@ from memsync import Memsync
 from memsync.web import branch
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Let a page read all that it shows: on a busy machine a quarter of a second is soon over."""
+    monkeypatch.setattr("memsync.web.branch._SLICE", 60.0)
+
+
 @pytest.fixture
 def parted(repo, line):
     """Return a repository whose branch has changed one memory, added one and removed one since it left main."""
@@ -174,7 +180,6 @@ def test_the_timeline_says_who_did_what_when_in_which_commit(parted, desk):
 def moved(repo, line, monkeypatch):
     """Return a repository with a memory a commit, whose file had another name in the first three; pages are of three commits."""
     monkeypatch.setattr("memsync.web.branch._COMMITS", 3)
-    monkeypatch.setattr("memsync.web.branch._SLICE", 60.0)  # on a busy machine a quarter of a second is soon over
     (repo.root / ".gobby").mkdir()
     for number in range(7):
         if number == 3:
