@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from memsync.agents.bump import list_bumps
 from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, key_of
 from memsync.agents.prompts import list_questions
@@ -22,6 +23,7 @@ from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import shown_id
 
 _LOOKED_AT: Final = 30
+_BUMP: Final = ", and the call is refused once (memory.bump)"
 _RARE: Final = 0.35  # rarity from which a word of a prompt is told
 _MOST: Final = 8  # words told of each kind
 
@@ -213,8 +215,9 @@ def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
     if call.error and not found.is_due:
         return Explained(after_failure(session, call, cwd), ())
     rules = {match.entry.id: found.refused.get(match.entry.id, "given") for match in found.matches}
+    bumps = [] if call.error else list_bumps(session, found.matches)
     verdicts = [
-        Verdict(match.entry, rules[match.entry.id], None, None, Evidence(why=say_why(match)))
+        Verdict(match.entry, rules[match.entry.id], None, None, Evidence(why=say_why(match) + _BUMP * (match in bumps)))
         for match in found.matches[:_LOOKED_AT]
     ]
     return Explained(found.injection, tuple(verdicts))

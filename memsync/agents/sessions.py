@@ -32,7 +32,7 @@ _STARTS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened: a memory was given, recalled, stored or changed, or nothing was given; and why."""
+    """One thing that happened: a memory was given, also as the reason for which a call was refused, recalled, stored or changed, or nothing was given; and why."""
 
     at: str
     what: str
@@ -138,7 +138,13 @@ def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterato
     at, given, left = str(note.get("at") or ""), _texts(note.get("given")), note.get("left")
     named = _texts(note.get("headlines"))
     for id_ in given:
-        yield Event(at=at, what="given", why=_explain(note, id_), id=id_, content=contents.get(id_))
+        yield Event(
+            at=at,
+            what="refused" if note.get("refused") else "given",
+            why=_explain(note, id_),
+            id=id_,
+            content=contents.get(id_),
+        )
     for id_ in named:
         yield Event(at=at, what="named", why=MEANINGS["headline"], id=id_, content=contents.get(id_))
     for id_, rule in left.items() if isinstance(left, dict) else ():

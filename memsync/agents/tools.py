@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import hooklog, toolcall
+from memsync.agents.bump import find_bump, refuse
 from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, Reply, drop_copies
 from memsync.agents.notes import describe, scope_of
@@ -35,14 +36,14 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     cwd = str(payload.get("cwd") or project.layout.start)
     decision, failure = Decision(Injection()), Injection()
     if project.settings.enabled:
-        is_asked = event == "pre-tool" or client.name in toolcall.AFTERWARDS
-        touched = touched_by(call, cwd, project.layout.root) if is_asked else Touched()
-        decision = decide(session, touched, call.error if event == "post-tool" else "")
-        session.hold(decision.injection)
-        if event == "post-tool" and call.error and not decision.is_due:
-            failure = after_failure(session, call, cwd)
+        decision, failure = _look(session, client, event, call, cwd)
     name = _event_name(client, event, payload)
     ask = decision.ask if client.asks and event == "pre-tool" else ""
+    can_refuse = client.denies and event == "pre-tool" and not ask
+    if bump := find_bump(session, decision.matches) if can_refuse else None:
+        alone = Decision(Injection(entries=(bump.entry,)), {bump.entry.id: say_why(bump)})
+        note = {**_note(session, client, event, call, alone, Injection()), "refused": True}
+        return refuse(session, name, bump, note)
     given = [found for found in (decision.injection, failure) if found.entries]
     is_ours = not given or session.claim(f"{event} {call.mark}", by)
     if given and is_ours:
@@ -70,6 +71,15 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
         lambda: session.leave(given if is_ours else ()),
         given=tuple(entry.id for found in given for entry in found.entries) if text else (),
     )
+
+
+def _look(session: RecallSession, client: Client, event: str, call: ToolCall, cwd: str) -> tuple[Decision, Injection]:
+    """Return what is given before *call*, or after it where that is the only time, and what speaks of its failure."""
+    is_asked = event == "pre-tool" or client.name in toolcall.AFTERWARDS
+    error = call.error if event == "post-tool" else ""
+    decision = decide(session, touched_by(call, cwd, session.project.layout.root) if is_asked else Touched(), error)
+    session.hold(decision.injection)
+    return decision, after_failure(session, call, cwd) if error and not decision.is_due else Injection()
 
 
 def _event_name(client: Client, event: str, payload: Mapping[str, Any]) -> str:
@@ -198,6 +208,6 @@ def _find_question(session: RecallSession, matches: list[Match]) -> str:
         and one.rank >= SYMBOL - 2
         and not one.is_read
         and not (rules.refusal(one.entry) or session.why_withheld(one.entry))
-        and session.project.screening.may_ask(one.entry)
+        and session.project.screening.may_stop(one.entry)
     ]
     return "; ".join(asking[:LINES])

@@ -27,7 +27,7 @@ from memsync.learn.session_end import MOST_OF_ONE
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry
-from memsync.memories.screening import is_rule
+from memsync.memories.screening import is_rule, is_surely_due
 from memsync.memories.similar import Similar
 from memsync.poison.guard import shown_type
 from memsync.setup import corrected
@@ -35,7 +35,8 @@ from memsync.setup import corrected
 _NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` drops them"
 _READ = "flagged ones read like orders to an agent: `memsync show ID`, then `memsync approve ID` or `forget ID`"
 _RULES: Final = (
-    "rules of the repository ask you before what they are anchored to once you approve them: `memsync approve ID`"
+    "rules of the repository ask you before what they are anchored to, and memories refuse a call once where they are due, "
+    "when you have approved them: `memsync approve ID`"
 )
 
 
@@ -290,15 +291,16 @@ def _find_entries(project: Project, refs: Sequence[str]) -> list[Entry]:
 
 
 def _decide(project: Project, entry: Entry, *, yes: bool) -> None:
-    """Let agents be given *entry*, or a rule ask, once the user has seen it."""
-    if not entry.flagged and not (is_rule(entry.memory) and entry.scope == "project"):
+    """Let agents be given *entry*, or let it stop calls, once the user has seen it."""
+    if not entry.flagged and not ((is_rule(entry.memory) or is_surely_due(entry.memory)) and entry.scope == "project"):
         why = f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
         raise UsageError(why)
     click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
     if not yes and not sys.stdin.isatty():
         raise UsageError("this is approved by a person: run it in a terminal, or with --yes once you have read it")
     if not yes:
-        what = "Give it to agents" if entry.flagged else "Let it ask you"
+        stops = "Let it ask you" if is_rule(entry.memory) else "Let it refuse a call once"
+        what = "Give it to agents" if entry.flagged else stops
         click.confirm(f"{what} from now on?", abort=True, err=True)
     project.screening.approve(entry)
 

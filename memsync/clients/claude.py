@@ -56,6 +56,7 @@ CLAUDE: Final = Client(
     after_private=f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
     lost={"session-start": ("compact", "clear")},
     asks=True,
+    denies=True,
     answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
 )
 

@@ -42,5 +42,6 @@ CODEX: Final = Client(
     after="start Codex here, trust the directory, and approve the hooks of memsync in /hooks",
     after_private="start Codex, and approve the hooks of memsync in /hooks",
     turn="turn_id",
+    denies=True,
     lost={"session-start": ("clear",), "post-compact": ANY},
 )

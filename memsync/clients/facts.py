@@ -213,7 +213,7 @@ class Client(NamedTuple):
     `keeps_start`: what was added at the start of a session is there again when it is resumed.
     `restates`: what begins a line of its transcript that says the whole context anew, as it is after a compaction.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
-    `asks`: a hook before a tool may have it ask the user.
+    `asks`: a hook before a tool may have it ask the user, `denies`: may refuse the call, with a reason for the model.
     `variables` of the environment are those that only the commands have which its agent runs.
     """
 
@@ -235,6 +235,7 @@ class Client(NamedTuple):
     restates: re.Pattern[bytes] | None = None
     keeps_prompts: bool = True
     asks: bool = False
+    denies: bool = False
     variables: tuple[str, ...] = ()
 
     @property

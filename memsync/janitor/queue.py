@@ -29,6 +29,7 @@ from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.memories.screening import is_rule
 from memsync.poison.fingerprints import fingerprint
 from memsync.records import SCOPES, Scope, content_hash, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
@@ -199,7 +200,7 @@ def _find_kinds(project: Project, entry: Entry) -> Iterator[str]:
         yield "secret"
     if entry.flagged:
         yield "flagged"
-    if project.settings.guard and project.screening.waits_to_ask(entry):
+    if project.screening.waits_to_stop(entry, project.settings):
         yield "rule"
     if entry.memory.conflict_of:
         yield "conflict"
@@ -288,10 +289,12 @@ def _read_flagged(_: Project, name: str, entry: Entry) -> Card | None:
 
 
 def _read_rule(project: Project, name: str, entry: Entry) -> Card | None:
-    if not (project.settings.guard and project.screening.waits_to_ask(entry)):
+    if not project.screening.waits_to_stop(entry, project.settings):
         return None
-    actions: dict[Action, str] = {"approve": "let it ask you from now on", "edit": _EDIT, "reject": _FORGET}
-    why = f"a rule of the repository, which asks nobody yet before {', '.join(entry.memory.anchors)}"
+    places = ", ".join((*entry.memory.triggers, *entry.memory.anchors))
+    what, yet = ("ask you", "asks nobody") if is_rule(entry.memory) else ("refuse a call once", "refuses no call")
+    actions: dict[Action, str] = {"approve": f"let it {what} from now on", "edit": _EDIT, "reject": _FORGET}
+    why = f"a {'rule' if is_rule(entry.memory) else 'memory'} of the repository, which {yet} yet before {places}"
     return Card(name=name, kind="rule", why=why, text=entry.content, actions=actions, subject=entry)
 
 

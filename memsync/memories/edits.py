@@ -138,7 +138,9 @@ def follow_moves(project: Project, store: Store) -> int:
     known = [
         id_ for id_ in moved if not project.screening.is_new(project.entry(store.place.scope, get_live(store, id_)))
     ]
-    asking = [id_ for id_ in moved if project.screening.may_ask(project.entry(store.place.scope, get_live(store, id_)))]
+    asking = [
+        id_ for id_ in moved if project.screening.may_stop(project.entry(store.place.scope, get_live(store, id_)))
+    ]
     if moved:
         with store.writing():
             store.update({id_: {"anchors": list(new)} for id_, new in moved.items() if store.get(id_)})

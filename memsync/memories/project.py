@@ -467,9 +467,10 @@ class Project:
         return self.store_to_write(scope).export()
 
     def waiting_rules(self) -> list[Entry]:
-        """Return the rules of the repository that ask nobody before they are approved; none where no rule is to ask."""
-        entries = self.entries(_EVERYTHING) if self.settings.guard else ()
-        return sort_by_importance(entry for entry in map(self.mark, entries) if self.screening.waits_to_ask(entry))
+        """Return what of the repository stops no call before it is approved; none where nothing is to stop one."""
+        settings = self.settings
+        entries = self.entries(_EVERYTHING) if settings.guard or settings.bump == "sure" else ()
+        return sort_by_importance(e for e in map(self.mark, entries) if self.screening.waits_to_stop(e, settings))
 
     def flagged(self, *, seconds: float = inf) -> list[Entry]:
         """Return the memories that read like orders to an agent and wait for approval, the most important first.

@@ -24,6 +24,7 @@ from memsync.store.trust import Approvals, Instruction
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
+    from memsync.store.settings import Settings
 
 E = TypeVar("E", bound=Entry)
 _RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
@@ -33,6 +34,16 @@ _MARKS: Final = 1024  # that are kept beside their memories
 def is_rule(memory: Memory) -> bool:
     """Tell whether *memory* may ask before what it is anchored to."""
     return _RULE in (memory.memory_type, *memory.tags)
+
+
+def is_surely_due(memory: Memory) -> bool:
+    """Tell whether *memory* may have a call refused once: it is due at a wrong name, or at a whole command."""
+    return any(text.startswith("not: ") for text in memory.triggers) or any(map(is_whole_command, memory.anchors))
+
+
+def is_whole_command(anchor: str) -> bool:
+    """Tell whether *anchor* is a command with more than its name."""
+    return anchor.startswith("$ ") and len(anchor.split()) > 2
 
 
 class Screening:
@@ -150,21 +161,27 @@ class Screening:
         """Tell whether a person of this machine has approved *entry* as it is."""
         return Approvals(self._layout).cover(self._instruction(entry))
 
-    def may_ask(self, entry: Entry) -> bool:
-        """Tell whether the rule *entry* counts as it is: a private one, one written here, or one that a person has approved."""
+    def may_stop(self, entry: Entry) -> bool:
+        """Tell whether *entry* may stop a call as it is: a private one, one written here, or one that a person has approved."""
         if entry.scope != "project":
             return True
         approvals = Approvals(self._layout)
         return approvals.cover(self._instruction(entry)) or approvals.cover(self._as_rule(entry))
 
-    def waits_to_ask(self, entry: Entry) -> bool:
-        """Tell whether *entry* is a rule that somebody else wrote, and that asks nobody before it is approved."""
-        is_asking = is_rule(entry.memory) and bool(entry.memory.anchors) and entry.memory.archived_at is None
-        return is_asking and not entry.flagged and not self.may_ask(entry)
+    def waits_to_stop(self, entry: Entry, settings: Settings) -> bool:
+        """Tell whether *entry* is what somebody else wrote, and would stop a call under the user's *settings* once it is approved."""
+        memory = entry.memory
+        is_asking = settings.guard and is_rule(memory) and bool(memory.anchors)
+        is_stopping = is_asking or (settings.bump == "sure" and is_surely_due(memory))
+        return is_stopping and memory.archived_at is None and not entry.flagged and not self.may_stop(entry)
 
     def own(self, entry: Entry) -> None:
-        """Let the rule *entry*, which was written here, ask at once. It approves nothing that is flagged; never fails."""
-        if entry.scope == "project" and is_rule(entry.memory) and not self.find_flaw(entry):
+        """Let *entry*, which was written here, stop a call at once, if it may. It approves nothing that is flagged; never fails."""
+        if (
+            entry.scope == "project"
+            and (is_rule(entry.memory) or is_surely_due(entry.memory))
+            and not self.find_flaw(entry)
+        ):
             with suppress(MemsyncError, OSError):
                 keep_key(self._layout)
                 Approvals(self._layout).add([self._as_rule(entry)])
@@ -193,7 +210,7 @@ class Screening:
         return is_done
 
     def _as_rule(self, entry: Entry) -> Instruction:
-        """Return *entry* as what may ask, and no more: what was written here may read like an order all the same."""
+        """Return *entry* as what may stop a call, and no more: what was written here may read like an order all the same."""
         one = self._instruction(entry)
         return Instruction(f"rule {entry.id}", one.path, one.content)
 

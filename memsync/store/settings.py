@@ -31,6 +31,7 @@ def _setting(
 
 HEADLINE: Final = 0.12  # confidence from which a match is worth a headline where nothing is given
 USUAL_LIMIT: Final = 10  # memories given at a start; with fewer, no store is given whole
+BUMPS: Final = ("off", "sure")
 BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
 AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
@@ -68,6 +69,9 @@ class Settings(NamedTuple):
     )
     guard: bool = _setting(
         "memory.guard", False, "let a memory of type `rule` ask before what it is anchored to (docs/hooks.md)"
+    )
+    bump: str = _setting(
+        "memory.bump", "off", "off, or sure: refuse a call once where a memory is due (docs/hooks.md)", one_of=BUMPS
     )
     agent_approvals: bool = _setting(
         "memory.agent_approvals", False, "let commands that an agent runs approve and trust (docs/security.md)"

@@ -249,7 +249,7 @@ def record_page(
             "anchored": _read_anchors(project, entry),
             "relatives": list(_find_relatives(shelf, project, entry)),
             "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
-            "waits": bool(entry.flagged) or (project.settings.guard and project.screening.waits_to_ask(entry)),
+            "waits": bool(entry.flagged) or project.screening.waits_to_stop(entry, project.settings),
             "ref": memory.id,
             "successor": pages.address("/memory/new", {"supersedes": shown_id(entry.id), "scope": entry.scope}),
             "has_history": entry.scope == "project" and project.layout.git is not None,

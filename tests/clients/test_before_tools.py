@@ -71,6 +71,32 @@ def test_claude_code_asks_before_a_command_where_a_rule_of_the_user_wants_that(c
     assert (claude.root / "x").exists()
 
 
+TOUCH = "Never `touch made.txt` here: the build makes it"
+
+
+def bump(client):
+    remember(client, TOUCH)
+    assert client.memsync("config", "--global", "memory.bump", "sure").code == 0
+
+
+def test_claude_code_is_refused_a_call_once_and_knows_why_and_the_same_call_passes(claude):
+    bump(claude)
+    said = claude_says(claude, "Bash", {"command": "touch made.txt"})
+    assert "the build makes it" in said
+    assert not (claude.root / "made.txt").exists()
+    claude_says(claude, "Bash", {"command": "touch made.txt"}, "--continue")
+    assert (claude.root / "made.txt").exists()
+
+
+def test_codex_is_refused_a_call_once_and_knows_why_and_the_same_call_passes(codex):
+    bump(codex)
+    said = codex_says(codex, "touch made.txt")
+    assert "the build makes it" in said
+    assert not (codex.root / "made.txt").exists()
+    codex_says(codex, "touch made.txt", "resume", "--last")
+    assert (codex.root / "made.txt").exists()
+
+
 def test_codex_is_told_before_a_command_and_after_it_once(codex):
     remember(codex, PUSH)
     assert codex_says(codex, "git push --force nowhere main").count("the deploy follows it") == 1
