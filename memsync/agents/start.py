@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from memsync.memories.filters import Filters
-from memsync.memories.reach import folders_of, search_all
+from memsync.memories.reach import search_all
+from memsync.memories.subjects import count_subjects
 from memsync.poison.guard import shown_label
 
 if TYPE_CHECKING:
-    from memsync.index.database import Database
     from memsync.memories.project import Project
     from memsync.memories.results import Entry
-    from memsync.records import Memory
 
 SMALL: Final = 80  # memories, of more than which no store is short enough to be given whole
 WHOLE: Final = 2  # times the budget of an event, that a whole store may take once a session
 _SPREAD: Final = 0.15  # of importance, within which memories take turns
 _SUBJECTS: Final = 20
 _LEAST: Final = 3  # subjects that make a map
-_LOOKED_AT: Final = 2_000  # memories, the latest, whose subjects are counted
 _TRUNKS: Final = frozenset({"main", "master", "trunk", "develop", "dev"})
 _ON_BRANCH: Final = 3
 
@@ -47,26 +44,9 @@ def find_on_branch(project: Project, keep: Callable[[Entry], bool]) -> list[str]
 
 
 def map_subjects(project: Project) -> str:
-    """Return a line that says how many memories there are and of which subjects: their tags, or else the folders that they are anchored to."""
-    many, latest = project.finder.file.ask(_read_latest) or _read_stores(project)
-    current = [memory for memory in latest if memory.archived_at is None]
-    subjects = Counter(one for memory in current for one in {*(memory.tags or filter(None, folders_of(memory)))})
-    best = sorted(subjects.items(), key=lambda pair: (-pair[1], pair[0]))[:_SUBJECTS]
-    named = [f"{shown_label(name)} {count}" for name, count in best if count > 1]
+    """Return a line that says how many memories there are, and on which subjects."""
+    many, subjects = count_subjects(project)
+    named = [f"{shown_label(name)} {count}" for name, count in subjects.items() if count > 1][:_SUBJECTS]
     if len(named) < _LEAST:
         return ""
     return f"{many} memories in all; recall finds more, among others on: {', '.join(named)}"
-
-
-def _read_latest(rows: Database) -> tuple[int, list[Memory]]:
-    from memsync.format.jsonl import read_lines
-
-    latest = rows.ask("SELECT raw FROM line ORDER BY slot DESC LIMIT ?", (_LOOKED_AT,)).fetchall()
-    lines = read_lines(b"\n".join(raw.strip() for (raw,) in latest))
-    return rows.count(), [line.memory for line in lines if line.memory]
-
-
-def _read_stores(project: Project) -> tuple[int, list[Memory]]:
-    project.stores.refresh()
-    memories = [memory for store in project.stores.values() for memory in store.memories().values()]
-    return len(memories), memories[-_LOOKED_AT:]

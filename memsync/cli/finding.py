@@ -211,8 +211,14 @@ def _find(
         found = ask(query, filters, limit=limit)
     _warn_of_problems(project)
     value = found.as_dict()
+    again = ""
+    if at is None and found.query is not None and all(map(found.is_weak, found)):
+        from memsync.memories.subjects import spell_suggestion, suggest_questions
+
+        nearest = suggest_questions(project, found)
+        again, value = spell_suggestion(nearest), value | ({"nearest": nearest} if nearest else {})
     if form == Form():
-        text = _format_recall(found, project.clock(), explain=explain)
+        text = "\n".join(filter(None, [_format_recall(found, project.clock(), explain=explain), again]))
         if at is None and (session := project.journal.session_id):  # no hook gives its agent the same again
             from memsync.agents.session import RecallSession
 

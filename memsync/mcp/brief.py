@@ -13,6 +13,7 @@ from typing import Any, Final
 from memsync.format.scopes import name_scope
 from memsync.janitor.batches import spell
 from memsync.memories.results import RELATIONS
+from memsync.memories.subjects import spell_suggestion
 from memsync.records import age, parse_time
 from memsync.system.texts import one_line
 
@@ -37,6 +38,8 @@ def _list_memories(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
     yield from (spell_memory(memory, now) for memory in weak)
     if not value["memories"]:
         yield "nothing is known about that"
+    if again := spell_suggestion(value.get("nearest") or {}):
+        yield again
     yield from (_spell_skill(skill) for skill in value.get("skills") or ())
     if value.get("degraded"):
         yield f"found by words only, because {value['degraded']}"

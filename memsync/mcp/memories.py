@@ -18,6 +18,7 @@ from memsync.memories.imports import Candidate, ImportReport
 from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall, Remembered, list_entries
+from memsync.memories.subjects import suggest_questions
 from memsync.records import SCOPES
 from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read
@@ -108,8 +109,11 @@ def recall(
     with open_at(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
         known = place.skills.search_beside(query, scope=scope, at=at) if skills else None
-        found = _recall(place, query, filters, place.limit_of(_RECALLED) if limit is None else limit).as_dict()
-        return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
+        found = _recall(place, query, filters, place.limit_of(_RECALLED) if limit is None else limit)
+        value = found.as_dict()
+        if query and at is None and all(map(found.is_weak, found)) and (nearest := suggest_questions(place, found)):
+            value["nearest"] = nearest
+        return value if known is None else {**value, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 
 def list_memories(project: Project, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:

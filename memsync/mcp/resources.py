@@ -85,8 +85,8 @@ def _list_names(project: Project) -> list[str]:
 INSTRUCTIONS: Final = """\
 The memory of this project: recall before you decide what may be settled already, or look for a reason or convention; remember decisions, preferences and traps for later sessions; search_skills before you work out how something is done here.
 
-- recall before you decide something that may have been settled, or search for a reason or a convention. No answer means
-  that nothing is known.
+- recall before you decide something that may have been settled, or search for a reason or a convention. No answer is
+  no proof: ask once more with the names of files, symbols or errors.
 - remember what will still matter in later sessions and cannot be read from the code: decisions and why, preferences of
   the user, conventions, traps that cost time. One self-contained statement each. No secrets, no progress reports.
 - Found a memory that is wrong? update_memory or forget it; restore_memory takes that back.
@@ -104,7 +104,8 @@ Decisions and their reasons, preferences of the user, conventions, and traps are
 the code, and guesses are not. Nothing is a fine result.
 
 For each: recall first; if it is known but outdated, update_memory; otherwise remember it as one self-contained
-statement with its type (fact, preference, pattern or context), an importance from 0 to 1 and a few tags. Never store
+statement with its type (fact, preference, pattern or context), an importance from 0 to 1, a few tags, as cues two or three
+questions or symptoms that it answers, and as anchors the file, folder, symbol or command that it is about. Never store
 secrets. At the end say in one line each what you stored.
 """
 

@@ -60,7 +60,7 @@ class ListedSkill(Shape):
 
 
 class Recall(Shape):
-    """What answers a query, best first; skills only if they were asked for."""
+    """What answers a query, best first; with what to ask again where nothing surely does; skills only if they were asked for."""
 
     query: str | None
     count: int
@@ -68,6 +68,7 @@ class Recall(Shape):
     gate: float
     floor: float
     degraded: str
+    nearest: dict[str, list[str]] | None = None
     skills: list[ListedSkill] | None = None
 
 
