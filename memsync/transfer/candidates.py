@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import ImportFailed, InvalidMemory
 from memsync.memories.imports import Candidate
 from memsync.records import Memory, clean_tags
 from memsync.system import limits
+
+if TYPE_CHECKING:
+    from memsync.learn.statements import Statement
 
 TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
 
@@ -32,12 +35,18 @@ def clean_words(words: Iterable[object]) -> tuple[str, ...]:
         return ()
 
 
-def read_statements(text: str, name: str, anchors: Sequence[str] = (), tags: Sequence[str] = ()) -> Iterator[Candidate]:
-    """Yield each statement of Markdown that is worth it, with *anchors* and *tags*, and say why the others are not."""
+def read_statements(
+    text: str,
+    name: str,
+    anchors: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    shape: Callable[[Statement], Iterable[Statement]] = lambda one: (one,),
+) -> Iterator[Candidate]:
+    """Yield each statement of Markdown that is worth it, as *shape* makes it, with *anchors* and *tags*, and say why the others are not."""
     from memsync.learn.statements import statements
     from memsync.learn.worth import as_memory, why_dropped
 
-    for one in statements(text):
+    for one in (part for whole in statements(text) for part in shape(whole)):
         where = f"{name}:{one.line}"
         if why := why_dropped(one.text):
             yield Candidate(where, None, why)

@@ -16,7 +16,7 @@ from memsync.skills.file import load_front
 from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
-from memsync.transfer import claude_mem, exports, notes, readers
+from memsync.transfer import claude_mem, exports, instructions, notes, readers
 from memsync.transfer.candidates import TAG, add_subject, get_list, make_candidate, read_statements
 
 Source = Literal[
@@ -79,25 +79,34 @@ def read(
     if source is None and notes.is_vault(path) and all(name.endswith(".md") for _, name in inside):
         source = "obsidian"
     named = project or (tree or Path.cwd()).name
-    return (one for file, name in inside for one in _read_file(file, name, source, mapping, above, named))
+    root = tree.resolve() if tree else above.resolve()
+    return (one for file, name in inside for one in _read_file(file, name, source, mapping, above, named, root))
 
 
 def _read_file(
-    file: Path, name: str, source: Source | None, mapping: Mapping[str, str] | None, above: Path, project: str
+    file: Path,
+    name: str,
+    source: Source | None,
+    mapping: Mapping[str, str] | None,
+    above: Path,
+    project: str,
+    root: Path,
 ) -> Iterator[Candidate]:
     with file.open("rb") as opened:
         is_database = opened.read(len(claude_mem.MAGIC)) == claude_mem.MAGIC
     if is_database or source == "claude-mem":
-        return _note_origin(claude_mem.read_database(file, project), "claude-mem", above)
+        return _note_origin(claude_mem.read_database(file, project), "claude-mem", f"{above}{os.sep}")
     data = files.read(file)[0]
     parts = exports.unpack(data, name) if data.startswith(exports.ZIP) else [(data, name)]
-    return (one for part, member in parts for one in read_bytes(part, member, source, mapping, above))
+    is_inside = file.is_relative_to(root) and not data.startswith(exports.ZIP)
+    place = file.relative_to(root).as_posix() if is_inside else ""
+    return (one for part, member in parts for one in read_bytes(part, member, source, mapping, above, place))
 
 
-def _note_origin(found: Iterator[Candidate], source: str, above: Path) -> Iterator[Candidate]:
-    """Yield *found*, each memory with a note of whose it was and where it stood below *above*: no path of this machine."""
+def _note_origin(found: Iterator[Candidate], source: str, start: str, instead: str = "") -> Iterator[Candidate]:
+    """Yield *found*, each memory with a note of whose it was and where it stood, *instead* of the *start*: no path of this machine."""
     for one in found:
-        where = one.where.removeprefix(f"{above}{os.sep}")
+        where = f"{instead}{one.where.removeprefix(start)}" if one.where.startswith(start) else one.where
         extra = {ORIGIN: f"{source}: {where}"}
         yield Candidate(one.where, one.memory._replace(extra={**one.memory.extra, **extra})) if one.memory else one
 
@@ -108,8 +117,9 @@ def read_bytes(
     source: Source | None = None,
     mapping: Mapping[str, str] | None = None,
     above: Path | None = None,
+    place: str = "",
 ) -> Iterator[Candidate]:
-    """Yield what *data* holds; *name* is where it came from, a file below the folder *above*.
+    """Yield what *data* holds; *name* is where it came from, a file below the folder *above*, and *place* its path in the repository.
 
     Raises:
         ImportFailed, UsageError
@@ -125,8 +135,12 @@ def read_bytes(
         return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
     if mapping:
         raise UsageError(Remedy("--map"), f" is for JSON and JSONL; {source} is read by its own keys")
-    found = reader(read_utf8(data, name, ImportFailed).replace("\r\n", "\n"), name)
-    return _note_origin(found, str(source), above or Path(name).parent)
+    text = read_utf8(data, name, ImportFailed).replace("\r\n", "\n")
+    if source == "claude-md" and place:
+        found = instructions.read_instructions(text, name, place.rpartition("/")[0])
+        return _note_origin(found, source, name, place)
+    found = reader(text, name)
+    return _note_origin(found, str(source), f"{above or Path(name).parent}{os.sep}")
 
 
 def _explain_binary(data: bytes, name: str, source: Source | None) -> str:
@@ -209,7 +223,13 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
     elif source == "claude-md":
         from memsync.learn.worth import instruction_files
 
-        found = [file for file in instruction_files(path) if file.name != "MEMORY.md"]
+        listed = [
+            *(file for file in instruction_files(path) if file.name != "MEMORY.md"),
+            *instructions.list_nested(path),
+        ]
+        found = list(
+            {file.resolve(): file for file in listed if file.resolve().is_relative_to(path.resolve())}.values()
+        )
     else:
         root = path.resolve()
         endings = _ENDINGS.get(source or "", ("*.md",))
@@ -324,7 +344,7 @@ def _parse_observation(row: str) -> tuple[str, str] | None:
 
 _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "claude-memory": _read_claude_memory,
-    "claude-md": read_statements,
+    "claude-md": instructions.read_instructions,
     "serena": read_statements,
     "mcp-memory": _read_mcp_memory,
     "beads": _read_beads,
