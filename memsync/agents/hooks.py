@@ -119,6 +119,7 @@ def _keep_for_later(turn: Turn, event: str, key: str) -> None:
     """Keep what a compaction, or a client that drops what it was given at the start, makes necessary again."""
     if event == "prompt" and not small_talk(turn.values["user_prompt"]):
         turn.session.keep_matched(turn.injections, key)
+        turn.session.keep_topic(turn.values["user_prompt"])
     if event == "session-start" and any(found.entries for found in turn.injections):
         turn.session.keep_start(turn.injections)
 

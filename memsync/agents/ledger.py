@@ -23,6 +23,7 @@ _SHOWN: Final = "shown"  # what was only named in a headline, in the form of the
 _KEPT: Final = "kept"
 _STARTED: Final = "started"
 _TOLD: Final = "told"
+_TOPIC: Final = "topic"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
 
@@ -66,6 +67,18 @@ class Ledger:
         known = [id_ for found in injections for id_ in found.known]
         if self._state and self.id:
             keep_matched(self._state, self.id, self.project.clock(), Matched(turn, tuple(given), tuple(known)))
+
+    def keep_topic(self, prompt: str) -> None:
+        """Keep which words the last prompts had, as numbers."""
+        if not self._has_store:
+            return
+        from memsync.agents.topic import number_words
+
+        self._change(lambda variables: {**variables, _TOPIC: number_words(prompt, _list_of(variables.get(_TOPIC)))})
+
+    def topic(self) -> list[int]:
+        """Return the numbers of the words of the last prompts."""
+        return _list_of(self.variables().get(_TOPIC))
 
     def matched(self) -> Matched:
         """Return what the last prompt was about."""
@@ -210,6 +223,10 @@ class Ledger:
 def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return what the session was given, among its *variables*."""
     return _dict_of(variables.get(LEDGER))
+
+
+def _list_of(value: object) -> list[int]:
+    return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
 
 
 def _dict_of(value: object) -> dict[str, Any]:

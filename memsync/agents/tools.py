@@ -15,6 +15,7 @@ from memsync.agents.injection import Injection, Reply, drop_copies
 from memsync.agents.notes import describe, scope_of
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
+from memsync.agents.topic import rank_near
 from memsync.clients.facts import Client
 from memsync.memories import lookup
 from memsync.memories.anchored import DUE, FOLDER, SYMBOL, Match, Touched, find_anchored, find_failing, save_lookup
@@ -157,9 +158,10 @@ def decide(session: RecallSession, touched: Touched, error: str = "") -> Decisio
         else:
             fitting.append(match)
     had = sum(why == "ledger" for why in refused.values())
-    words = set(_words(touched.text))
+    words, near = set(_words(touched.text)), rank_near(fitting, session.topic(), touched.text)
     ranked = sorted(
-        fitting, key=lambda one: (-one.rank, -_overlap(one, words), -one.entry.memory.importance, one.entry.id)
+        fitting,
+        key=lambda one: (-one.rank, -near.get(one.entry.id, 0.0), -one.entry.memory.importance, one.entry.id),
     )
     chosen = [
         one
