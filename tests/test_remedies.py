@@ -101,9 +101,9 @@ SPELLED = {  # what holds two words that differ
     "memory update x1 --remove-tag x1": "memory update mm-000000 --remove-tag private",
 }
 PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w*\}}")
-# Needs a hub, a commit, or something to take back; it says so, and other tests run it where that is there.
+# Needs a hub, a commit, a session, or something to take back; it says so, and other tests run it where that is there.
 REFUSED = re.compile(
-    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|doctor --adopt|restore ID --at"
+    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|doctor --adopt|restore ID --at|memory extract"
 )
 LAST = re.compile(r"(?:init|config|uninstall)\b")  # after these others would be refused
 ENDLESS = re.compile(r"ui|mcp|serve|hub init")  # or making a database; each has tests of its own
@@ -114,6 +114,7 @@ def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(re
     monkeypatch.setenv("EDITOR", "sed -i s/check/step/")
     repo.write_memories("".join(f'{{"id":"mm-{n:06}","content":"fact {n} of thing{n}"}}\n' for n in range(30)))
     (repo.root / "CLAUDE.md").write_text("".join(f"- Always run check {n} before a commit\n" for n in range(9)))
+    (repo.root / ".gobby/tests.jsonl").write_text('{"prompt": "ok", "silent": true}\n')
     (repo.root / ".claude/skills/release").mkdir(parents=True)
     (repo.root / ".claude/skills/release/SKILL.md").write_text(
         "---\nname: release\ndescription: How to\n---\nmake it\n"

@@ -172,10 +172,10 @@ def test_no_two_test_files_have_one_name():
 
 OURS = re.compile(r"(?<![\w/.~-])(?:memsync|docs|tests|tools|benchmarks|\.github|\.ci)/[\w./-]*\w(?:/(?=[`\s),.;:]))?")
 PAGES = re.compile(r"(?<![\w/.<>*-])[A-Z][A-Z_]{2,}\.md\b")
-OF_OTHERS = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "SKILL.md", "MEMORY.md", "README.md", "CONVENTIONS.md"}
+OF_OTHERS = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "SKILL.md", "MEMORY.md", "README.md", "CONVENTIONS.md"}
 IN_OTHER_REPOSITORIES = {  # those of users
     ".github/workflows/memsync-merge.yml", "docs/decisions.md", "memsync/key",
-    ".github/hooks", ".github/hooks/memsync.json", ".github/mcp.json", ".github/instructions",
+    ".github/copilot-instructions.md", ".github/hooks", ".github/hooks/memsync.json", ".github/mcp.json", ".github/instructions",
 }  # fmt: skip
 TEXTS = sorted(
     path

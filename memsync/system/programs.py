@@ -33,8 +33,9 @@ def ask(*words: str) -> tuple[int, str]:
     """Run *words* with this memsync, wait for it, and return how it ended and what it said."""
     import subprocess
 
+    line = own(*words)
     done = subprocess.run(
-        own(*words),
+        line,
         env=child_env(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -153,12 +153,12 @@ def test_the_foremost_are_those_of_a_list_with_what_is_named_and_what_replaces_o
         named = listed[-1].id
         replacing = {entry.id for entry in listed if entry.memory.supersedes}
     with opened(repo, read=False, days=40) as short:
-        some = read_foremost(short, {named}, 2, 0.0, short.clock())
+        some = read_foremost(short, {named}, 2, 0.0, short.clock(), {})
         assert {one.id for _, one in some.records} == {listed[0].id, listed[1].id, named, *replacing}
         assert some.rest == (-listed[2].effective_importance, listed[2].id, listed[2].scope)
         least = listed[1].effective_importance
-        assert read_foremost(short, (), 2, least, short.clock()).rest is None
-        assert read_foremost(short, (), 99, 0.0, short.clock()).rest is None
+        assert read_foremost(short, (), 2, least, short.clock(), {}).rest is None
+        assert read_foremost(short, (), 99, 0.0, short.clock(), {}).rest is None
 
 
 def test_what_others_wrote_is_among_what_is_anchored(repo):
