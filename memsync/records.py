@@ -41,6 +41,7 @@ _ID_PREFIX: Final = "mm-"
 SKILL_PREFIX: Final = "sk-"
 _ODD: Final = "odd-"  # of what is shown in place of an id that could pass for something else
 _LONGEST_ID: Final = 64
+_SHORT_ID: Final = 16
 _NEAR: Final = 80.0  # percent of letters in common with an id that may have been meant: one of six is wrong
 
 
@@ -454,6 +455,12 @@ def shown_id(id_: str) -> str:
     from memsync.system.digests import sha256
 
     return _ODD + sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def short_id(id_: str) -> str:
+    """Return enough of *id_* to name it: ours whole, of a UUID the first part."""
+    shown = shown_id(id_)
+    return shown if len(shown) <= _SHORT_ID else shown[:8]
 
 
 def may_be_shown(ref: str) -> bool:

@@ -61,7 +61,7 @@ def test_the_chart_of_peers_shows_the_figures_of_the_documents(theme):
 def test_the_terminal_of_the_readme_is_what_the_program_prints():
     lines = record_terminal.record()
     assert [line.text for line in lines if line.kind == "given"] == [
-        "  - [mm-4kq7d2] (fact, importance 0.7, today) CI needs Node 20: the build breaks on 22"
+        "  - [mm-4kq7d2] CI needs Node 20: the build breaks on 22"
     ]
     for theme in record_terminal.THEMES:
         drawn = (ROOT / "docs" / "images" / f"terminal-{theme}.svg").read_text(encoding="utf-8")

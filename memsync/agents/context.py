@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memsync.agents.injection import CAP
 from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
-from memsync.poison.guard import quoted, shown_type
-from memsync.records import HEADINGS, age, shown_id, sort_types
+from memsync.poison.guard import quoted, shown_label, shown_type
+from memsync.records import HEADINGS, short_id, sort_types
 
 TAG: Final = "project-memory"
+_RECENT: Final = timedelta(days=90)  # what is older tells when it was written
 _OPEN, _CLOSE = f"<{TAG}>", f"</{TAG}>"
 
 
@@ -25,19 +26,21 @@ class Block(NamedTuple):
     left_out: tuple[Entry, ...]
 
 
-def line(entry: Entry, now: datetime, *, is_new: bool = False, note: str = "") -> str:
-    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`, its scope unless it is the project's, and the *note* of ours on it."""
+def line(entry: Entry, now: datetime, *, is_new: bool = False, is_grouped: bool = False, note: str = "") -> str:
+    """Return one memory as `- [id] text (what to know of it)`: no more than a reader needs.
+
+    Told are its type, unless it is a fact or *is_grouped* under that, the month of what is older than _RECENT, whose
+    it is where it *is_new* here, its scope unless it is the project's, and the *note* of ours on it.
+    """
     memory = entry.memory
-    facts = [
-        shown_type(memory.memory_type),
-        f"importance {entry.effective_importance:.2g}",
-        age(memory.written_at, now),
-    ]
+    kind, written = shown_type(memory.memory_type), memory.written_at
+    facts = [] if is_grouped or kind == "fact" else [kind]
+    facts += [f"{written:%b %Y}"] if written and now - written > _RECENT else []
+    facts += [f"by {shown_label(memory.author)}" if memory.author else "unread"] if is_new else []
     facts += [name_scope(entry.scope)] if entry.scope != "project" else []
-    facts += ["new"] if is_new else []
     facts += [f"out of date: {quoted(entry.out_of_date)}"] if entry.stale else []
-    text = f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
-    return f"{text} ({note})" if note else text
+    beside = "".join(f" ({said})" for said in (", ".join(facts), note) if said)
+    return f"- [{short_id(memory.id)}] {quoted(memory.content)}{beside}"
 
 
 def build(
@@ -62,7 +65,10 @@ def build(
     for entry in entries:
         if len(chosen) == limit:
             break
-        more = [*chosen, (entry, line(entry, now, is_new=is_new(entry), note=notes.get(entry.id, "")))]
+        more = [
+            *chosen,
+            (entry, line(entry, now, is_new=is_new(entry), is_grouped=grouped, note=notes.get(entry.id, ""))),
+        ]
         if fits(_text(more, grouped, tail), budget):
             chosen = more
         else:

@@ -10,7 +10,7 @@ from memsync.agents.injection import Injection, key_of
 from memsync.index.tokens import EVERYDAY
 from memsync.memories.results import Hit, Recall
 from memsync.poison.guard import quoted
-from memsync.records import shown_id
+from memsync.records import short_id
 from memsync.store.settings import HEADLINE
 
 MOST: Final = 3
@@ -37,7 +37,7 @@ def add_headlines(
         return done
     new = [hit for hit in near if shown.get(hit.id) != key_of(hit) and not is_withheld(hit)]
     while new:
-        text = context.wrap([_LEAD, *(f"- [{shown_id(hit.id)}] {cut(hit.content)}" for hit in new)])
+        text = context.wrap([_LEAD, *(f"- [{short_id(hit.id)}] {cut(hit.content)}" for hit in new)])
         if context.fits(text, budget):
             return done._replace(text=text, headlines=tuple(new))
         new.pop()

@@ -11,7 +11,7 @@ from memsync.memories.filters import SURE, least_confidence
 from memsync.memories.links import links_of
 from memsync.memories.newer import share_most_words
 from memsync.memories.results import Entry, Hit, is_newer
-from memsync.records import shown_id
+from memsync.records import short_id
 
 if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
@@ -115,7 +115,7 @@ def follow_links(
     said = dict(notes)
     for entry in given:
         if names := [link.skill for of, link in links if of is entry and link.skill]:
-            skills = ", ".join(shown_id(name) for name in names[:_LINKED])
+            skills = ", ".join(short_id(name) for name in names[:_LINKED])
             said[entry.id] = "; ".join(filter(None, (said.get(entry.id, ""), f"see the skill {skills}")))
     known = {entry.id for entry in given}
     wanted = {link.target: (entry, link) for entry, link in reversed(links) if not link.skill}
@@ -124,5 +124,5 @@ def follow_links(
     found = drop_copies(allowed, rules.ledger)[:_LINKED]
     for entry in found:
         of, link = wanted[entry.id]
-        said[entry.id] = _RELATIONS[link.relation].format(shown_id(of.id))
+        said[entry.id] = _RELATIONS[link.relation].format(short_id(of.id))
     return [session.project.mark(entry) for entry in found], said

@@ -17,8 +17,11 @@ from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
 from memsync.memories.project import Project
 
-# As `context.line` begins, or a line of the server's answers, in whatever a client keeps it.
-_LINE: Final = re.compile(rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})(?:\] \(| \([a-z]+, [\d.]+, |\\n)")
+# As `context.line` begins, but no headline, or a line of the server's answers, in whatever a client keeps it.
+_LINE: Final = re.compile(
+    rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})"
+    rb"(?:\] (?!(?:(?!\\n)[^\n])*(?:\xe2\x80\xa6|\\u2026)(?:\\n|\n))| \([a-z]+, [\d.]+, |\\n)"
+)
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 _LOOKED_AT = 50  # sessions, the latest first
 

@@ -18,7 +18,7 @@ from memsync.memories.listing import count_all, read_foremost, read_named
 from memsync.memories.project import Project
 from memsync.memories.reach import is_elsewhere, is_here, own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import SKILL_PREFIX, Memory, Scope
+from memsync.records import SKILL_PREFIX, Memory, Scope, short_id
 from memsync.store.settings import USUAL_LIMIT
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _POOL: Final = 3  # memories looked at per memory wanted, where some may be too 
 Record = tuple[Project, Scope, Memory]  # of whose store it is
 
 _NONE: Final[Mapping[str, float]] = MappingProxyType({})
+_UUID_HEAD: Final = 8  # characters
 _SPARE: Final = 2  # times the wanted, that are read where the index tells which are worth most
 
 
@@ -304,7 +305,7 @@ class RecallSession(Ledger):
 
     def adopt(self, ids: Iterable[str]) -> None:
         """Note that the context has the memories of *ids* already."""
-        if there := {entry.id: key_of(entry) for entry in self.find_all(ids)}:
+        if there := {entry.id: key_of(entry) for entry in self.find_all(spell_out(self.project, ids))}:
             self._change(lambda variables: {**variables, LEDGER: {**there, **ledger_of(variables)}})
 
     def take(self, injections: Sequence[Injection], by: str) -> list[Injection]:
@@ -370,6 +371,15 @@ def _note_places(prompt: str, lines: Iterable[Line], notes: Mapping[str, str]) -
 def _keys_of(injection: Injection) -> dict[str, str]:
     """Return what the ledger has for *injection* once it was handed over."""
     return {entry.id: key_of(entry) for entry in (*injection.entries, *injection.folded)}
+
+
+def spell_out(project: Project, ids: Iterable[str]) -> list[str]:
+    """Return *ids*, of which some may be the first part of a UUID, as an agent's context has it, whole."""
+    named = list(ids)
+    if not any(len(id_) == _UUID_HEAD and "-" not in id_ for id_ in named):
+        return named
+    known = {short_id(id_): id_ for _, _, store in walk(project) for id_ in store.memories()}
+    return [known.get(id_, id_) for id_ in named]
 
 
 def superseded_by(entries: Iterable[Entry]) -> set[str]:

@@ -21,7 +21,7 @@ from memsync.memories import lookup
 from memsync.memories.anchored import DUE, FOLDER, SYMBOL, Match, Touched, find_anchored, find_failing, save_lookup
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
-from memsync.records import format_time, shown_id
+from memsync.records import format_time, short_id
 
 LINES: Final = 2  # before one call
 _SHARED: Final = 2  # words that a further memory of a file has in common with what is written there
@@ -204,7 +204,7 @@ def _find_question(session: RecallSession, matches: list[Match]) -> str:
         return ""
     rules = session.rules(asked=True)._replace(ledger={})
     asking = [
-        f"[{shown_id(one.entry.id)}] {quoted(one.entry.content)}"
+        f"[{short_id(one.entry.id)}] {quoted(one.entry.content)}"
         for one in matches
         if is_rule(one.entry.memory)
         and one.rank >= SYMBOL - 2

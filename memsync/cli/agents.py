@@ -22,7 +22,7 @@ from memsync.cli.words import is_dialogue
 from memsync.clients.facts import EVENTS
 from memsync.errors import UsageError
 from memsync.memories.project import Project
-from memsync.records import parse_time
+from memsync.records import parse_time, short_id
 from memsync.store.workflow import TRIGGERS, load
 from memsync.system.texts import count
 
@@ -102,8 +102,8 @@ def _list_verdicts(found: Explained) -> list[str]:
 def _explain_verdict(verdict: Verdict) -> Iterator[str]:
     rule = click.style(verdict.rule, fg="green" if verdict.rule == "given" else "yellow")
     sure = "" if verdict.confidence is None else f"confidence {verdict.confidence:.2f} "
-    alike = f": {render.short_id(verdict.evidence.alike)}" if verdict.evidence.alike else ""
-    yield f"{render.short_id(verdict.entry.id)} {sure}{rule}: {MEANINGS[verdict.rule]}{alike}"
+    alike = f": {short_id(verdict.evidence.alike)}" if verdict.evidence.alike else ""
+    yield f"{short_id(verdict.entry.id)} {sure}{rule}: {MEANINGS[verdict.rule]}{alike}"
     if verdict.evidence.why or (verdict.confidence or 0.0) >= _NEARLY:
         yield from (click.style(f"    {line}", dim=True) for line in _explain_evidence(verdict.evidence))
 
@@ -175,7 +175,7 @@ def _spell_session(session: Session) -> str:
 
 
 def _spell_event(event: Event) -> str:
-    about = f" {render.short_id(event.id)}" if event.id else " given" if event.what == "nothing" else ""
+    about = f" {short_id(event.id)}" if event.id else " given" if event.what == "nothing" else ""
     text = f" {render.one_line(event.content)}" if event.content else ""
     return f"  {_spell_time(event.at)}  {event.what}{about}: {render.one_line(event.why)}{text and ':' + text}"
 

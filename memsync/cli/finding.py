@@ -23,7 +23,7 @@ from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall, list_entries
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import FIELDS, Scope, shown_id
+from memsync.records import FIELDS, Scope, short_id, shown_id
 
 _GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")
@@ -320,7 +320,7 @@ def _format_recall(found: Recall, now: datetime, *, explain: bool) -> str:
     for hit in (*(hit for hit in found if not found.is_weak(hit)), *weak):
         if weak and hit is weak[0]:
             lines.append(click.style("weak matches:", dim=True))
-        copy = f" (nearly the same as {render.short_id(hit.copy_of)})" if hit.copy_of else ""
+        copy = f" (nearly the same as {short_id(hit.copy_of)})" if hit.copy_of else ""
         lines.append(render.entry_line(hit, now, mark=copy + "".join(f" ({said})" for said in hit.tell_against())))
         if explain and hit.parts:
             lines += [click.style(f"    {line}", dim=True) for line in _explain_hit(found, hit)]

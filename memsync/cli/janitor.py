@@ -26,6 +26,7 @@ from memsync.janitor.run import Report, apply
 from memsync.janitor.survey import survey
 from memsync.llm.llm import open_llm
 from memsync.memories.project import Project
+from memsync.records import short_id
 from memsync.store import files
 from memsync.system.limits import read_json
 from memsync.transfer import writers
@@ -230,7 +231,7 @@ def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool
     """
     if only_list:
         found = enriching.list_bare(project, limit)
-        lines = [f"{render.short_id(one['id'])} {render.one_line(one['content'])}" for one in found["memories"]]
+        lines = [f"{short_id(one['id'])} {render.one_line(one['content'])}" for one in found["memories"]]
         lines += [f"{found['left']} more without cues"] if found["left"] else []
         return Answer(found, "\n".join(lines) or "every memory has cues")
     if source is not None:

@@ -28,7 +28,7 @@ from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import Scope, age, parse_time, shown_id
+from memsync.records import Scope, age, parse_time, short_id, shown_id
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _SHOWN: Final = 5  # memories of one command
@@ -220,7 +220,7 @@ def log(project: Project, /, since: str | None, limit: int, scope: Scope | None)
 def _describe_row(row: Row, now: datetime) -> str:
     day = f"{row.when.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if row.when else "no date"
     kind = click.style(f"{row.kind:7}", fg=_COLOURS[row.kind])
-    head = f"{day} {kind} {click.style(render.short_id(row.memory.id), fg='yellow')}"
+    head = f"{day} {kind} {click.style(short_id(row.memory.id), fg='yellow')}"
     text = render.one_line(row.memory.content)
     if row.event and row.kind == "changed":
         text = "; ".join(_list_changes(row.event))

@@ -30,6 +30,7 @@ from memsync.memories.results import RELATIONS, Entry
 from memsync.memories.screening import is_rule, is_surely_due
 from memsync.memories.similar import Similar
 from memsync.poison.guard import shown_type
+from memsync.records import short_id
 from memsync.setup import corrected
 
 _NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` drops them"
@@ -45,9 +46,9 @@ def _format_proposal(one: Proposal) -> str:
     where = one.where.removeprefix(f"{os.getcwd()}{os.sep}")
     if memory.source_session_id:
         where = f"line {where.rpartition(':')[2]}"
-    replaced = f"; replaces {', '.join(map(render.short_id, memory.supersedes))}" if memory.supersedes else ""
+    replaced = f"; replaces {', '.join(map(short_id, memory.supersedes))}" if memory.supersedes else ""
     facts = render.one_line(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where}{replaced})")
-    head = click.style(render.short_id(memory.id) or "-", fg="yellow")
+    head = click.style(short_id(memory.id) or "-", fg="yellow")
     return terminal.flow(head, render.one_line(memory.content), facts)
 
 
@@ -96,8 +97,8 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
         require_person(project, "approve memories")
     done = start(project, scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes)
     lines = [f"updated {render.one_line(one.content)}" for one in done.updated]
-    lines += [f"no longer so: {render.short_id(one.id)} {render.one_line(one.content)}" for one in done.gone]
-    lines += [f"edited by hand, left alone: {render.short_id(one.id)}" for one in done.edited]
+    lines += [f"no longer so: {short_id(one.id)} {render.one_line(one.content)}" for one in done.gone]
+    lines += [f"edited by hand, left alone: {short_id(one.id)}" for one in done.edited]
     if yes and not dry_run:
         lines += [f"{one.status} {render.one_line(one.entry.content)}" for one in done.stored] or ["nothing new"]
     else:
@@ -265,7 +266,7 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     for one in said:
         then = f"; then `{one.next}`" if one.next else ""
         lines.append(f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{then}")
-    lines += [f"approved {render.short_id(entry.id)}" for entry in entries]
+    lines += [f"approved {short_id(entry.id)}" for entry in entries]
     value = {"approved": [*done, *(project.get(entry.id) for entry in entries)], "also_in": said}
     return Answer(value, "\n".join(lines) or "nothing waits")
 
@@ -277,9 +278,9 @@ def _revoke(project: Project, refs: Sequence[str], *, is_all: bool) -> Answer:
     entries = _find_entries(project, refs)
     for entry in entries:
         if not project.screening.revoke(entry):
-            raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
+            raise UsageError(f"{short_id(entry.id)} is not approved; nothing to revoke")
     value = {"approved": [project.get(entry.id) for entry in entries], "also_in": []}
-    return Answer(value, "\n".join(f"no longer approved {render.short_id(entry.id)}" for entry in entries))
+    return Answer(value, "\n".join(f"no longer approved {short_id(entry.id)}" for entry in entries))
 
 
 def _find_entries(project: Project, refs: Sequence[str]) -> list[Entry]:
@@ -293,7 +294,7 @@ def _find_entries(project: Project, refs: Sequence[str]) -> list[Entry]:
 def _decide(project: Project, entry: Entry, *, yes: bool) -> None:
     """Let agents be given *entry*, or let it stop calls, once the user has seen it."""
     if not entry.flagged and not ((is_rule(entry.memory) or is_surely_due(entry.memory)) and entry.scope == "project"):
-        why = f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
+        why = f"{short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
         raise UsageError(why)
     click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
     if not yes and not sys.stdin.isatty():

@@ -16,7 +16,7 @@ from memsync.format.as_json import as_json
 from memsync.format.scopes import name_scope
 from memsync.memories.results import RELATIONS, Entry, Remembered
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, shown_id
+from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, short_id, shown_id
 from memsync.system import texts
 
 if TYPE_CHECKING:
@@ -73,12 +73,6 @@ def commit(one: Commit | None) -> str:
 def diff_row(row: str) -> str:
     """Return a row of a unified diff in the usual colours."""
     return click.style(printable(row), fg={"+": "green", "-": "red", "@": "cyan"}.get(row[:1]))
-
-
-def short_id(id_: str) -> str:
-    """Return enough of *id_* to name it: ours whole, of a UUID the first part."""
-    shown = shown_id(id_)
-    return shown if len(shown) <= 16 else shown[:8]
 
 
 def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), root: Path | None = None) -> str:

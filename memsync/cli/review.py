@@ -23,6 +23,7 @@ from memsync.janitor.likely import find_clusters
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.review import Row
 from memsync.memories.project import Project
+from memsync.records import short_id
 from memsync.setup import corrected
 from memsync.store.state import DECISIONS
 
@@ -271,7 +272,7 @@ def _describe_row(project: Project, row: Row) -> Iterator[str]:
     yield f"{click.style(head, bold=True)}{render.one_line(why)}"
     words = ("rejected", "kept") if said.rejected is not None else ("new", "old")
     yield f"    {words[0]}: {render.one_line(mark_text(row.rejected_text(), row.scope))}"
-    yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
+    yield f"    {words[1]} {short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
 
 
 @command(dedup, "review")

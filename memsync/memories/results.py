@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
 
 from memsync.format.codec import fields_of
-from memsync.records import Memory, Scope, shown_id
+from memsync.records import Memory, Scope, short_id
 
 if TYPE_CHECKING:
     from memsync.index.gate import Account
@@ -96,7 +96,7 @@ class Hit(Entry):
         """Say of each memory that says otherwise which of the two is the newer, and how old both are."""
         return [
             f"of {_spell_day(self.memory)}, {'replaces?' if is_newer(self.memory, other) else 'replaced? by'}"
-            f" [{shown_id(other.id)}] of {_spell_day(other)}"
+            f" [{short_id(other.id)}] of {_spell_day(other)}"
             for other in self.against
         ]
 

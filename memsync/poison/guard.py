@@ -17,6 +17,17 @@ _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
 
 
+_BLANK: Final = re.compile(r"<([A-Za-z]{2,20})>")
+# One word that a client or a chat format may take for a tag of its own.
+_TAGS: Final = frozenset(
+    "system user human assistant developer model tool tools instruction instructions function functions invoke parameter thinking think"
+    " memory memories context important sys inst env environment example examples result results output error command commands message"
+    " messages content reminder policy policies rule rules prompt note notes warning task tasks admin document documents source sources"
+    " search answer response role root start end begin stop eos bos pad agent subagent skill skills hook hooks plan settings config"
+    " critical alert notice override security safety script style iframe object embed svg img form input".split()
+)
+
+
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
 # formats have, so that `a < b` stays.
 @cache
@@ -74,8 +85,14 @@ def quoted_lines(text: str) -> str:
 
 def _escape_tags(line: str) -> str:
     if "<" in line or "\uff1c" in line or "\ufe64" in line:
-        line = _tag_pattern().sub("&lt;", line)
+        line = _tag_pattern().sub(lambda found: "<" if _is_blank(line, found.start()) else "&lt;", line)
     return _chat_pattern().sub("&#91;", line) if "[" in line else line
+
+
+def _is_blank(line: str, at: int) -> bool:
+    """Tell whether the tag at that place is a blank to fill in, as in `--listen <port>`: one plain word that is no client's, and never closed."""
+    name = found[1].lower() if (found := _BLANK.match(line, at)) else ""
+    return bool(name) and name not in _TAGS and f"</{name}" not in line.lower()
 
 
 def shown_type(name: str) -> str:

@@ -26,7 +26,7 @@ def fail(repo):
         ran = memsync("hook", "post-tool", "--client", "claude", cwd=repo.root, stdin=json.dumps(payload))
         assert ran.code == 0, ran.err
         text = json.loads(ran.out)["hookSpecificOutput"]["additionalContext"] if ran.out else ""
-        return [row.partition(") ")[2] for row in text.splitlines() if row.startswith("- [")]
+        return [row.partition("] ")[2] for row in text.splitlines() if row.startswith("- [")]
 
     return send
 
@@ -82,7 +82,7 @@ def test_flags_codes_modules_skills_and_symbols_are_names(project, fail, text, e
     project.remember(text, anchors=[])
     for number in range(3):
         project.remember(f"An option, module or skill number {number} with an argument can commit", anchors=[])
-    assert [given.partition(" (for ")[0] for given in fail(error)] == [text]
+    assert [given.partition(" (Jan 2026")[0] for given in fail(error)] == [text]
 
 
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Grep", "Glob", "mcp__files__read"])

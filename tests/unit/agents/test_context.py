@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -20,13 +21,24 @@ def entry(id_: str, content: str, kind: str = "fact", importance: float = 0.8, d
     return Entry(memory=memory, scope="project", effective_importance=importance)
 
 
-def test_a_line_has_id_type_importance_age_and_text():
-    one = entry("mm-abc123", "prefers tabs", kind="preference")
-    assert context.line(one, NOW) == "- [mm-abc123] (preference, importance 0.8, 3 days ago) prefers tabs"
+def test_a_line_says_of_a_memory_only_what_a_reader_needs():
+    assert context.line(entry("mm-abc123", "listens on 8080"), NOW) == "- [mm-abc123] listens on 8080"
+    old = entry("mm-abc123", "prefers tabs", kind="preference", days=200)
+    assert context.line(old, NOW) == "- [mm-abc123] prefers tabs (preference, Jun 2025)"
+    assert (
+        context.line(old, NOW, is_grouped=True, note="+2 alike") == "- [mm-abc123] prefers tabs (Jun 2025) (+2 alike)"
+    )
 
 
-def test_a_memory_that_somebody_else_wrote_and_nobody_here_has_seen_is_marked():
-    assert ", 3 days ago, new)" in context.line(entry("mm-a", "x"), NOW, is_new=True)
+def test_of_a_foreign_id_only_the_first_part_is_shown():
+    assert context.line(entry("85df566f-28e9-4bd3-a7f5-0a8f0a5b0a44", "x"), NOW) == "- [85df566f] x"
+
+
+def test_a_memory_that_somebody_else_wrote_and_nobody_here_has_seen_names_its_author():
+    one = entry("mm-a", "x")
+    assert context.line(one, NOW, is_new=True) == "- [mm-a] x (unread)"
+    theirs = replace(one, memory=one.memory._replace(author="Ann"))
+    assert context.line(theirs, NOW, is_new=True) == "- [mm-a] x (by Ann)"
 
 
 def test_a_session_start_groups_by_type_in_the_order_of_the_seeds():
@@ -64,6 +76,6 @@ def test_a_block_keeps_to_limit_and_budget_and_holds_each_chosen_line_whole(text
     assert len(block.entries) <= limit
     assert block.text == "" if not block.entries else len(block.text) <= budget
     lines = block.text.splitlines()
-    assert all(context.line(one, NOW) in lines for one in block.entries)
+    assert all(context.line(one, NOW, is_grouped=grouped) in lines for one in block.entries)
     assert sum(line.startswith("- [") for line in lines) == len(block.entries)
     assert block.text.count("<project-memory>") == block.text.count("</project-memory>") == bool(block.entries)

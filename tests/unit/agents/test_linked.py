@@ -34,7 +34,7 @@ def test_a_reason_is_given_beside_what_was_asked_for_and_once(session, project, 
     assert project.get(pin).memory.links == (f"because:{reason}",)
     found = session.on_turn(ASK)
     assert texts(found) == [PIN, WHY]
-    assert found.text.splitlines()[2].endswith(f"{WHY} (the reason for {pin})")
+    assert found.text.splitlines()[2].endswith(f"{WHY} (by Test User) (the reason for {pin})")
     project.update(pin, content=f"{PIN} and staging")
     assert texts(session.on_turn(ASK)) == [f"{PIN} and staging"]  # the session has the reason
 

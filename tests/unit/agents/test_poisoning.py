@@ -144,7 +144,7 @@ def test_an_id_cannot_fake_a_line_and_what_is_shown_for_it_finds_the_memory(repo
     repo.write_memories(line(id_, FACT))
     project = Memsync.open(repo.root, clock=clock)
     (row,) = [row for row in RecallSession(project, "s1").at_start().text.splitlines() if row.startswith("- ")]
-    shown = re.fullmatch(r"- \[([A-Za-z0-9-]{1,64})\] \(fact, [^()]*\) " + FACT, row)
+    shown = re.fullmatch(r"- \[([A-Za-z0-9-]{1,64})\] " + FACT + r"(?: \(unread\))?", row)
     assert shown
     assert project.get(shown[1]).id == id_
     assert project.forget(shown[1]).id == id_

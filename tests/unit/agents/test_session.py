@@ -256,7 +256,7 @@ def test_a_memory_of_somebody_else_is_new_until_it_was_given(repo, clock, line):
     repo.write_memories(line("mm-hers", PORT, author="Somebody Else") + line("mm-mine", "x", author="Test User"))
     project = Memsync.open(repo.root, clock=clock)
     session = RecallSession(project, "s1")
-    assert ", new) " in session.on_turn(ASK).text
+    assert "(by Somebody Else)" in session.on_turn(ASK).text
     assert not project.screening.is_new(project.get("mm-hers"))
     assert project.screening.is_new(project.get("mm-mine"))  # whose name it bears is only what it says
 

@@ -176,3 +176,9 @@ def test_what_a_client_would_read_or_run_is_spelled_so_that_none_does_and_people
 )
 def test_what_no_client_reads_stays_as_it_is(text):
     assert inert(text) == text
+
+
+def test_a_blank_to_fill_in_stays_readable_and_what_may_be_a_tag_does_not():
+    assert quoted("run `serve --listen <port>` as <name>") == "run `serve --listen <port>` as <name>"
+    for tag in ("<system>", "</port>", "<port></port>", "<port x>", "<system-reminder>", "<Prompt>", "＜port＞"):
+        assert quoted(tag).startswith("&lt;"), tag
