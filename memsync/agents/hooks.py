@@ -164,7 +164,14 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
         "filtered": sum(found.filtered for found in turn.injections),
         "reason": next((found.reason for found in turn.injections if found.reason), ""),
         "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],
+        **(_note_outcomes(turn) if event == "session-end" else {}),
     }
+
+
+def _note_outcomes(turn: Turn) -> dict[str, Any]:
+    from memsync.agents.outcome import note_outcomes  # which reads the transcript
+
+    return note_outcomes(turn.session, turn.values["transcript_path"])
 
 
 def values(project: Project, client: Client, event: str, payload: Mapping[str, Any]) -> dict[str, str]:

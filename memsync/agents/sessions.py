@@ -14,12 +14,14 @@ from memsync.errors import MemsyncError, Remedy
 from memsync.format.scopes import mark_text
 from memsync.memories.project import Project
 from memsync.skills.store import list_anchored
+from memsync.store.state import OUTCOMES
 
 _DONE: Final = {
     "accessed": ("recalled", "the agent asked"),
     "created": ("stored", "the agent stored it"),
     "updated": ("changed", "the agent changed it"),
     "injected": ("given", "no longer in the log of the hooks"),
+    **{verdict: (verdict, "no longer in the log of the hooks") for verdict in OUTCOMES},
     "shown": ("named", "no longer in the log of the hooks"),
 }
 _MOST: Final = 1 << 24  # characters that a hook may have added, as far as that is believed
@@ -99,7 +101,8 @@ def list_sessions(project: Project) -> list[Session]:
         for id_, memory, action, at in project.state(scope).session_uses():
             known = found.setdefault(id_, [])
             what, why = _DONE[action]
-            if action not in ("injected", "shown") or all(event.id != memory for event in known):
+            is_logged = any(event.id == memory and (action not in OUTCOMES or event.what == what) for event in known)
+            if not (is_logged and action in ("injected", "shown", *OUTCOMES)):
                 known.append(Event(at=at, what=what, why=why, id=memory, content=contents.get(memory)))
     sessions = [
         Session(
@@ -152,6 +155,10 @@ def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterato
         yield Event(at=at, what="left out", why=why, id=id_, content=contents.get(id_))
     if isinstance(asked := note.get("asked"), str):
         yield Event(at=at, what="asked", why=f"before {note.get('tool') or 'a tool'}, by {asked}")
+    outcomes = note.get("outcomes")
+    for id_, said in outcomes.items() if isinstance(outcomes, dict) else ():
+        if len(texts := _texts(said)) > 1:
+            yield Event(at=at, what=texts[0], why=texts[1], id=id_, content=contents.get(id_))
     failed = "; ".join(_texts(note.get("errors")))
     if not (given or named) and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))

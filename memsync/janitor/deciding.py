@@ -145,6 +145,14 @@ def _decide_stale(project: Project, card: Card, action: Action, text: str, note:
     return f"{shown_id(card.subject.id)} is anchored to the files as they are"
 
 
+def _decide_ignored(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    assert card.subject
+    if action != "approve":
+        return _decide_memory(project, card, action, text, note)
+    project.state(card.subject.scope).forget_verdicts(card.subject.id)
+    return f"{shown_id(card.subject.id)} stays as it is, and is counted anew"
+
+
 def _decide_new(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
     entry = card.subject
     assert entry
@@ -239,6 +247,7 @@ _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
     "rule": _decide_flagged,
     "conflict": _decide_conflict,
     "stale": _decide_stale,
+    "ignored": _decide_ignored,
     "new": _decide_new,
     "candidate": _decide_candidate,
     "skill": _decide_skill,

@@ -31,8 +31,9 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.memories.screening import is_rule
 from memsync.poison.fingerprints import fingerprint
-from memsync.records import SCOPES, Scope, content_hash, sent_id, shown_id
+from memsync.records import SCOPES, Scope, content_hash, format_time, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
+from memsync.system.texts import count
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
 KEYS: Final[Mapping[Action, str]] = {
@@ -55,9 +56,11 @@ KINDS: Final = (
     "skill",
     "rejection",
     "stale",
+    "ignored",
     "new",
 )
 COPIES: Final = "copies"
+_IGNORED: Final = 3  # sessions that did not heed a memory, from which somebody should look at it
 _FIRST_LOOK: Final = ":first-look"  # beside the ids of what is known, none of which has a colon in front
 _WITH_TEXT: Final = ("edit", "merge")
 # What people answer most, by the kind of a card; what reads like an order, or may ask, has no usual answer.
@@ -69,6 +72,7 @@ USUAL: Final[Mapping[str, Action]] = {
     "skill": "approve",
     "rejection": "approve",
     "stale": "approve",
+    "ignored": "edit",
     "new": "approve",
     COPIES: "best",
 }
@@ -82,6 +86,7 @@ _VERBS: Final[Mapping[tuple[str, Action], str]] = {
     ("rejection", "approve"): "Rightly left out",
     ("rejection", "reject"): "Bring back",
     ("stale", "approve"): "Still true",
+    ("ignored", "approve"): "Keep as it is",
     ("new", "approve"): "Fine",
     (COPIES, "approve"): "Keep all",
     (COPIES, "best"): "Keep the first",
@@ -206,6 +211,8 @@ def _find_kinds(project: Project, entry: Entry) -> Iterator[str]:
         yield "conflict"
     if entry.stale:
         yield "stale"
+    if len(_list_ignored(project, entry)) >= _IGNORED:
+        yield "ignored"
     if _is_brought(project, entry):
         yield "new"
 
@@ -330,6 +337,27 @@ def _read_stale(_: Project, name: str, entry: Entry) -> Card | None:
     }
     why = entry.out_of_date
     return Card(name=name, kind="stale", why=why, text=entry.content, actions=actions, subject=entry) if why else None
+
+
+def _list_ignored(project: Project, entry: Entry) -> list[str]:
+    """Return when sessions of this machine were given *entry*, as it is, and did not heed it."""
+    since = format_time(entry.memory.written_at) if entry.memory.written_at else ""
+    verdicts = project.state(entry.scope).verdicts().get(entry.id, ())
+    return [at for verdict, at in verdicts if verdict == "ignored" and at > since]
+
+
+def _read_ignored(project: Project, name: str, entry: Entry) -> Card | None:
+    times = _list_ignored(project, entry)
+    actions: dict[Action, str] = {
+        "approve": "keep it, and count anew",
+        "edit": "say it in other words",
+        "reject": _FORGET,
+    }
+    why = f"given in {count(len(times), 'session')} of this machine, and not heeded (`memsync sessions show`)"
+    enough = len(times) >= _IGNORED
+    return (
+        Card(name=name, kind="ignored", why=why, text=entry.content, actions=actions, subject=entry) if enough else None
+    )
 
 
 def _read_new(project: Project, name: str, entry: Entry) -> Card | None:
@@ -462,6 +490,7 @@ _OF_MEMORY: Final[Mapping[str, Callable[[Project, str, Entry], Card | None]]] = 
     "rule": _read_rule,
     "conflict": _read_conflict,
     "stale": _read_stale,
+    "ignored": _read_ignored,
     "new": _read_new,
 }
 _OF_STORE: Final[Mapping[str, Callable[[Project, str, str], Card | None]]] = {

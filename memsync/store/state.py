@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
@@ -99,7 +99,16 @@ PURGE: Final = (
 
 log = Log(__name__)
 
-Action = Literal["injected", "shown", "created", "accessed", "updated"]
+Action = Literal["injected", "shown", "created", "accessed", "updated", "heeded", "ignored", "contradicted"]
+OUTCOMES: Final = ("heeded", "ignored", "contradicted")  # of what a session was given
+_VERDICTS: Final = (
+    "SELECT memory_id, action, created_at FROM session_memories"
+    " WHERE action IN ('heeded', 'ignored', 'contradicted') ORDER BY id"
+)
+_FORGET_VERDICTS: Final = (
+    "DELETE FROM session_memories WHERE memory_id = ?1 AND session_id = coalesce(?2, session_id)"
+    " AND action IN ('heeded', 'ignored', 'contradicted')"
+)
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 # A rejection of the very same text holds nothing to bring back, and agents repeat themselves.
@@ -271,6 +280,20 @@ class State:
             "INSERT OR IGNORE INTO session_memories (session_id, memory_id, action, created_at) VALUES (?, ?, ?, ?)",
             [(session_id, id_, action, format_time(now)) for id_, action, now in rows],
         )
+
+    def record_verdict(self, session_id: str, memory_id: str, verdict: str, now: datetime) -> None:
+        """Note what became of a memory that the session was given, in place of what was noted before; only OUTCOMES are counted."""
+        self._write(_FORGET_VERDICTS, [(memory_id, session_id)])
+        if verdict in OUTCOMES:
+            self.record_session(session_id, [(memory_id, cast("Action", verdict), now)])
+
+    def verdicts(self) -> Mapping[str, list[tuple[str, str]]]:
+        """Return of each memory that sessions heeded or not each outcome and its time, oldest first."""
+        return self._mapping(_VERDICTS, _verdicts_of)
+
+    def forget_verdicts(self, memory_id: str) -> None:
+        """Count the outcomes of a memory anew."""
+        self._write(_FORGET_VERDICTS, [(memory_id, None)])
 
     def session(self, session_id: str, action: Action) -> list[str]:
         """Return the ids to which *action* happened in the session, oldest first."""
@@ -465,6 +488,13 @@ class State:
 
 def _usage_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Usage]:
     return {id_: Usage(count, _parse(last)) for id_, count, last in rows}
+
+
+def _verdicts_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for id_, verdict, at in rows:
+        found.setdefault(id_, []).append((verdict, at))
+    return found
 
 
 def _flaws_of(rows: Sequence[tuple[bytes, str]]) -> dict[bytes, str]:

@@ -26,6 +26,7 @@ _WORDS: Final = {
     "skill": "Skills learned",
     "rejection": "Left out as copies",
     "stale": "Out of date",
+    "ignored": "Not heeded",
     "new": "Brought by others",
     "copies": "Copies",
 }
