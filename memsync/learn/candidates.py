@@ -164,8 +164,9 @@ class Candidates:
             known = known.union(*(folder.read_rejected() for folder in self._all))
             found = []
             for proposal in proposals:
-                if again := next((one for one in waiting.values() if _is_again(proposal, one)), None):
-                    waiting[again.memory.id] = _merge(again, proposal)
+                if again := _find_again(proposal, (*waiting.values(), *found)):
+                    if again.memory.id in waiting:
+                        waiting[again.memory.id] = _merge(again, proposal)
                     continue
                 hash_ = content_hash(proposal.memory.content)
                 if hash_ in known or any(store.by_hash(hash_) for store in self._project.stores.values()):
@@ -423,28 +424,21 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
             out.drop_skill(name)
 
 
-def _is_again(new: Proposal, waiting: Proposal) -> bool:
-    """Tell whether *new* is what waits already, learned in another session."""
-    one, other = new.memory, waiting.memory
-    known = {other.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}
-    return (
-        bool(one.source_session_id and other.source_session_id)
-        and one.source_session_id not in known
-        and is_same_lesson(one, other)
-    )
+def _find_again(new: Proposal, others: Iterable[Proposal]) -> Proposal | None:
+    """Return that of *others* which a session taught as well, if *new* is the lesson of one."""
+    sessions = (one for one in others if one.memory.source_session_id and new.memory.source_session_id)
+    return next((one for one in sessions if is_same_lesson(new.memory, one.memory)), None)
 
 
 def _merge(waiting: Proposal, new: Proposal) -> Proposal:
-    """Return *waiting* with where *new* was learned as well."""
-    memory = waiting.memory
+    """Return *waiting* with where *new* was learned as well, if that is another session."""
+    memory, session = waiting.memory, new.memory.source_session_id
+    if session in {memory.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}:
+        return waiting
     importance = round(min(memory.importance + _AGAIN, max(_MOST_IMPORTANT, memory.importance)), 2)
-    return replace(
-        waiting,
-        memory=memory._replace(
-            importance=importance, triggers=tuple(dict.fromkeys((*memory.triggers, *new.memory.triggers)))
-        ),
-        also=tuple(dict.fromkeys((*waiting.also, f"{new.memory.source_session_id}:{new.where.rpartition(':')[2]}"))),
-    )
+    triggers = tuple(dict.fromkeys((*memory.triggers, *new.memory.triggers)))
+    also = (*waiting.also, f"{session}:{new.where.rpartition(':')[2]}")
+    return replace(waiting, memory=memory._replace(importance=importance, triggers=triggers), also=also)
 
 
 def is_same_lesson(one: Memory, other: Memory) -> bool:

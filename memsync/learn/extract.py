@@ -48,7 +48,7 @@ _WHY: Final = {
     "corrected": "the user put the agent right",
     "user": "the user said so",
     "failed": "it failed, and then it worked",
-    "agent": "the agent found it out, and a command shows it",
+    "agent": "the agent found it out, a command shows it, and the user agreed",
 }
 _WORTH, _EACH, _MOST = 0.65, 0.05, 0.8  # importance of a failure that was met once, of each more time, and the most
 _CORRECTED: Final = 0.75  # and at least of what the user put right

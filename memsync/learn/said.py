@@ -65,7 +65,8 @@ def lessons(steps: Sequence[Step]) -> list[Lesson]:
             said = _judge_user(step.text, step.refused, is_told=is_told)
             found += [Lesson(text, step.line, by, _find_anchors(step.refused)) for text in said]
         else:
-            found += [Lesson(text, step.line, "agent") for text in _judge_agent(step.text) if _is_shown(steps, number)]
+            is_true = _is_confirmed(steps, number) and _is_shown(steps, number)
+            found += [Lesson(text, step.line, "agent") for text in _judge_agent(step.text) if is_true]
         before = step
     return _drop_contradicted(found)
 
@@ -152,7 +153,8 @@ def _find_clause(said: str) -> str:
     """Return *said*, or the clause of it that is a rule by itself where the one before it is about the moment."""
     first, mark, rest = said.partition(", ")
     is_moment = has("deictic", first) or has("anaphor", first) or has("passing", first)
-    return rest if mark and is_moment and has("rule", rest) and not has("anaphor", rest) else said
+    lasts = has("rule", rest) or (has("we", rest) and re.match(r"(?:for [\w-]+ )?we\b", rest, re.IGNORECASE))
+    return rest if mark and is_moment and lasts and not has("anaphor", rest) else said
 
 
 def _resolve(said: str, refused: Call | None) -> str:
@@ -181,7 +183,9 @@ def _name_of(call: Call) -> str:
         for word in words[1:]
         if _FILE.fullmatch(word) and " " not in word
     )
-    whole = " ".join(find_words(call.command))
+    first = list(find_words(call.command)[:1])
+    whole = next((part for part in pattern("split").split(call.command) if part.split()[:1] == first), "")
+    whole = re.sub(r"\s*\d?>(?:&\d|\s*\S+)", "", whole)
     return next(iter(named)) if len(named) == 1 else whole if len(whole) <= _SHORT else head_of(call.command)
 
 
@@ -222,6 +226,12 @@ def _judge_agent(text: str) -> Iterator[str]:
             continue
         if len(said) <= _LONGEST and has("found", said) and has("hard", said):
             yield as_statement(said)
+
+
+def _is_confirmed(steps: Sequence[Step], number: int) -> bool:
+    """Tell whether the user's next words begin with a yes, or with praise."""
+    later = (step.text for step in steps[number + 1 :] if isinstance(step, Said) and step.by == "user")
+    return has("confirms", next(later, ""))
 
 
 def _is_shown(steps: Sequence[Step], number: int) -> bool:

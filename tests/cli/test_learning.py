@@ -134,7 +134,8 @@ def test_what_was_rejected_does_not_come_back_in_other_words(shop):
 def test_the_same_lesson_of_two_sessions_is_one_proposal_that_names_both_and_counts_for_more(shop):
     rule = "Never edit config/shop.yaml by hand"
     (first,) = extract(shop, Session("a").says(rule))["proposed"]
-    assert extract(shop, Session("b").says("fine").says(f"{rule}!"))["proposed"] == []
+    for _ in range(2):  # a session that is resumed is read again
+        assert extract(shop, Session("b").says("fine").says(f"{rule}!"))["proposed"] == []
     (waiting,) = json.loads(memsync("candidates", "--json", cwd=shop).out)["candidates"]
     assert (waiting["id"], waiting["also"]) == (first["id"], ["b:2"])
     assert waiting["importance"] > first["importance"]

@@ -19,7 +19,7 @@ def said(*texts: str) -> list[str]:
     return [one.text for one in lessons([Said("user", text, number) for number, text in enumerate(texts, 1)])]
 
 
-def found_out(text: str, *, worked: bool, then: str = "") -> list[str]:
+def found_out(text: str, *, worked: bool, then: str = "great") -> list[str]:
     """Return what is learned where the agent says *text* after a command failed, which *worked* or not then, and the user *then*."""
     ran, again = (
         Call(tool="Bash", kind="command", line=1, command="make test", failed=failed) for failed in (True, not worked)
@@ -92,10 +92,11 @@ def test_what_was_taken_back_is_not_learned():
     assert said("The port is 8080.", "no, the port is 8081") == ["The port is 8081."]
 
 
-def test_the_agent_is_believed_what_commands_show_and_nothing_that_it_guesses():
+def test_the_agent_is_believed_what_commands_show_and_the_user_confirms():
     fact = "The J-Link needs `PROBE=jlink`."
     assert found_out(f"Great! {fact} I'll go on.", worked=True) == [fact]
     assert found_out(fact, worked=False) == []
+    assert found_out(fact, worked=True, then="what about the debugger?") == []
     assert (
         lessons([Said("agent", fact, 1), Call(tool="Bash", kind="command", line=2, command="make", failed=False)]) == []
     )
