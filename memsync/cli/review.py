@@ -22,12 +22,14 @@ from memsync.janitor.batches import describe, list_records, spell
 from memsync.janitor.likely import find_clusters
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.review import Row
+from memsync.learn.transcripts import quote_turn
 from memsync.memories.project import Project
 from memsync.records import short_id
 from memsync.setup import corrected
 from memsync.store.state import DECISIONS
 
 _MORE: Final = {"j": "next", "k": "before", "u": "undo", "q": "quit"}
+_OF_SESSIONS: Final = {"t": "the turn it is from"}
 _OF_COPIES: Final = {"h": "another first", "s": "later"}
 _OF_PERSONS: Final = ("flagged", "rule", "candidate", "skill")  # what waits for approval
 _END: Final = ("q", "\x04", "\x03", "")
@@ -173,6 +175,10 @@ class Round:
             if pressed == "h":
                 self._names[self._at] = queue.turn(self._project, card)
             return
+        if pressed == "t" and card.proposal:
+            rows = quote_turn(card.proposal.where) or ["the transcript is not there any more"]
+            click.echo("\n".join(f"  {render.printable(row)}" for row in rows))
+            return
         try:
             said = self._undo() if pressed == "u" else self._decide(card, pressed)
         except (MemsyncError, OSError) as error:
@@ -198,7 +204,8 @@ class Round:
 
 
 def _list_more(card: Card) -> dict[str, str]:
-    return {**_MORE, **_OF_COPIES} if card.copies else dict(_MORE)
+    is_learned = card.proposal is not None and bool(card.proposal.memory.source_session_id)
+    return {**_MORE, **(_OF_COPIES if card.copies else {}), **(_OF_SESSIONS if is_learned else {})}
 
 
 def _draft_merge(card: Card) -> str:

@@ -162,7 +162,7 @@ class Candidates:
             waiting = {one.memory.id: one for one in self._here.read_memories()}
             known = {content_hash(one.memory.content) for one in self.memories()}
             known = known.union(*(folder.read_rejected() for folder in self._all))
-            found = []
+            found: list[Proposal] = []
             for proposal in proposals:
                 if again := _find_again(proposal, (*waiting.values(), *found)):
                     if again.memory.id in waiting:

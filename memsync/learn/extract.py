@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -83,7 +83,8 @@ def extract(
         StoreError
     """
     session = _read_session(source)
-    found = list(statements(_read_text(source)) if session is None else _read_conversation(session))
+    heard = _hear(project, session) if session else []
+    found = list(statements(_read_text(source)) if session is None else _read_conversation(session, heard))
     result = None
     note = ""
     if use_model and is_configured(project.settings):
@@ -98,21 +99,32 @@ def extract(
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
         result = by_rules(found, str(source), must_last=must_last)
     elif session is not None:
-        result = _leave_out_known(
-            project, replace(result, proposed=tuple(_name_session(one, session.id) for one in result.proposed))
-        )
+        due = {one.line: one for one in heard if one.triggers}
+        proposed = (_name_session(_make_due(one, due), session.id) for one in result.proposed)
+        result = _leave_out_known(project, replace(result, proposed=tuple(proposed)))
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
 
 
 def from_session(project: Project, session: Session, source: str) -> Extracted:
     """Return what the rules find in a session, corrections with what they replace. Nothing is stored."""
-    root = project.layout.root
-    find_missing = find_missing_in(session.cwd, lambda path: root is None or (root / path).exists())
-    found = [*lessons(list(transcripts.list_steps(session.events))), *repairs(session.events, find_missing)]
-    result = by_wording([_place(one, session.cwd, root) for one in found], source)
+    result = by_wording(_hear(project, session), source)
     proposed = (_mark_correction(project, _name_session(one, session.id)) for one in result.proposed)
     return _leave_out_known(project, replace(result, proposed=tuple(proposed)))
+
+
+def _hear(project: Project, session: Session) -> list[Lesson]:
+    """Return what was said in *session* that lasts, and what failed in it and then worked."""
+    root = project.layout.root
+    find_missing = find_missing_in(session.cwd, lambda path: root is None or (root / path).exists())
+    found = (*lessons(list(transcripts.list_steps(session.events))), *repairs(session.events, find_missing))
+    return [_place(one, session.cwd, root) for one in found]
+
+
+def _make_due(one: Proposal, due: Mapping[int, Lesson]) -> Proposal:
+    """Return *one*, which a model wrote, with the triggers and anchors of what it was written from."""
+    lesson = due.get(int(one.where.rpartition(":")[2]))
+    return replace(one, memory=one.memory._replace(anchors=lesson.anchors, triggers=lesson.triggers)) if lesson else one
 
 
 def _place(one: Lesson, there: str, root: Path | None) -> Lesson:
@@ -170,12 +182,14 @@ def _read_text(source: Path) -> str:
         raise ImportFailed(f"{source}: {error.strerror or error}") from error
 
 
-def _read_conversation(session: Session) -> Iterator[Statement]:
-    """Yield what was said, for a model: who says it before each statement."""
+def _read_conversation(session: Session, heard: Iterable[Lesson]) -> Iterator[Statement]:
+    """Yield what the rules listen to, for a model: the user's words, what failed and then worked, and what the agent found out."""
     for step in transcripts.list_steps(session.events):
-        if isinstance(step, Said):
+        if isinstance(step, Said) and step.by == "user":
+            about = f", refusing `{step.refused.command or ' '.join(step.refused.files)}`" if step.refused else ""
             for one in statements(step.text):
-                yield Statement(f"{step.by}: {one.text}", step.line)
+                yield Statement(f"user{about}: {one.text}", step.line)
+    yield from (Statement(f"{one.by}: {one.text}", one.line) for one in heard if one.by in ("failed", "agent"))
 
 
 def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extracted:

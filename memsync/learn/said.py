@@ -197,7 +197,7 @@ def _lasts(said: str, message: _Message) -> bool:
     if message.is_pasted and not has("ours", said):
         return False
     is_told = message.is_told and has("told", said)
-    if has("likes", said) or re.search(r"\bI\b", said):
+    if has("likes", said) or re.search(r"\b[Ii]\b(?![.)])", said):
         return has("likes", said) or is_told
     is_rule = has("rule", said) and (has("ours", said) or not has("code", said))
     if is_told or is_rule or any(has(name, said) for name in ("decided", "owns", "we")):

@@ -15,12 +15,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from memsync import secrets
 from memsync.errors import ImportFailed
 from memsync.learn.rules import read_rows
 from memsync.memories.project import Project
 from memsync.store import checkout
 from memsync.system.home import find_home
 from memsync.system.limits import read_json
+from memsync.system.texts import one_line
 from memsync.transcripts import events, reading
 from memsync.transcripts.events import Event, Prompt, Result, Session, Words, says_failure
 from memsync.transcripts.reading import Source
@@ -29,6 +31,8 @@ Kind = Literal["command", "edit", "read", "memory", "other"]
 
 # Characters of one text that are kept: a transcript may have 100 MB.
 _KEPT: Final = 4_000
+_QUOTED: Final = 4  # steps of a turn that are shown
+_ROW: Final = 200  # characters of each
 _COMMANDS: Final = {"bash", "shell", "exec_command", "local_shell", "run_shell_command", "container.exec"}
 _EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
 _READS: Final = {"read", "grep", "glob", "ls", "read_file", "read_many_files", "list_directory", "search_file_content"}
@@ -83,6 +87,22 @@ def read_session(path: Path) -> Session:
         what = "a transcript of Claude Code, Codex, Gemini CLI or Copilot CLI"
         raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
     return session
+
+
+def quote_turn(where: str) -> list[str]:
+    """Return what was said and called last up to *where* (`file:line`), a row each, without secrets; [] if the file is not there any more."""
+    path, _, line = where.rpartition(":")
+    try:
+        steps = [step for step in read(Path(path)) if step.line <= int(line)]
+    except (ImportFailed, ValueError):
+        return []
+    rows = ((step.by, step.text) if isinstance(step, Said) else ("call", _describe(step)) for step in steps[-_QUOTED:])
+    return [f"{who}: {one_line(secrets.redact(text), _ROW)}" for who, text in rows]
+
+
+def _describe(call: Call) -> str:
+    ended = " (failed)" if call.failed else " (refused)" if call.result and call.result.refusal else ""
+    return f"{call.tool} {call.command or ' '.join(call.files)}{ended}"
 
 
 def list_steps(recorded: Iterable[Event]) -> Iterator[Step]:

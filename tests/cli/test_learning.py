@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from helpers import GitRepo, memsync
+from llm_server import Model, question_of
 from recorder import ROOT, Recorder
 
 REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
@@ -227,6 +228,39 @@ def test_a_secret_in_a_command_is_not_proposed(shop):
         "Bash", "unknown flag: --stat", failed=True, command=f"gh pr diff 88 --stat --token {key[:40]}"
     )
     assert repairs(shop, session.call("Bash", "a", command=f"gh pr diff 88 --token {key[:40]}")) == []
+
+
+def test_a_model_gets_what_the_rules_listen_to_and_the_same_checks_look_at_its_answer(shop):
+    session = (
+        Session().says("which files?").call("Bash", "unknown flag: --stat", failed=True, command="gh pr diff 88 --stat")
+    )
+    session.call("Bash", "a.go", command="gh pr diff 88 --name-only").refuses(
+        "don't push yourself", "Bash", command="git push"
+    )
+    session.row("assistant", [{"type": "text", "text": "The report says that all is well."}])
+    memsync("remember", "Always ask before a push", cwd=shop)
+    said = [
+        {"content": "`gh pr diff` lists names by `--name-only`, it has no `--stat`.", "line": 2},
+        {"content": "Always ask before a push.", "line": 6},
+        {"content": "Currently everything is broken.", "line": 1},
+    ]
+    with Model(json.dumps(said)) as model:
+        home = Path(os.environ["HOME"]) / ".gobby"
+        home.mkdir(exist_ok=True)
+        settings = f"llm:\n  provider: openai\n  model: tiny\n  base_url: {model.url}\n  retries: 0\n"
+        (home / "config.yaml").write_text(settings)
+        path = shop.parent / "one.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in session.rows))
+        ran = memsync("memory", "extract", str(path), "--json", "--dry-run", cwd=shop, env={"MEMSYNC_LLM_KEY": "k"})
+        asked = question_of(model.asked[0])
+    found = json.loads(ran.out)["sources"][0]
+    assert [(one["content"], one["triggers"]) for one in found["proposed"]] == [
+        (said[0]["content"], ["fails: unknown flag: --stat"])
+    ]
+    assert sorted(one["why"].partition(" ")[2] for one in found["dropped"]) == ["for a while only", "says it already"]
+    assert "user, refusing `git push`: don't push yourself" in asked
+    assert "failed: `gh pr diff` has no `--stat`; `gh pr diff 88 --name-only` works." in asked
+    assert "all is well" not in asked
 
 
 def keep(session: Recorder, when: int) -> None:

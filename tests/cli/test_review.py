@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_dedup_review import talk
 
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.extract import extract
 from memsync.records import Memory
 
 pytest.importorskip("pty", reason="terminals are POSIX")
 
 TEXTS = ("The linter is strict", "The port of staging is 8081", "Prices are integers in cents")
+
+
+def test_a_key_shows_the_turn_that_a_lesson_is_from(project, repo, monkeypatch, tmp_path):
+    path = tmp_path / "one.jsonl"
+    rows = [("assistant", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "git push"}}])]
+    refused = "The user doesn't want to proceed with this tool use. The user said: never push on a Friday"
+    rows.append(("user", [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": refused}]))
+    path.write_text("".join(
+        json.dumps({"type": kind, "sessionId": "one", "cwd": "/x", "message": {"role": kind, "content": content}}) + "\n"
+        for kind, content in rows
+    ))  # fmt: skip
+    extract(project, path)
+    monkeypatch.chdir(repo.root)
+    monkeypatch.setenv("TERM", "dumb")
+    shown = talk(["review"], ["t", "q"], "it is from")
+    assert "call: Bash git push (refused)" in shown
+    assert "user: never push on a Friday" in shown
 
 
 def test_keys_approve_reject_edit_go_on_and_back_and_take_back(project, repo, monkeypatch, tmp_path):
