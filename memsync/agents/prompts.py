@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_COMMAND = re.compile(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+_COMMAND = re.compile(r"\s*/([a-z][\w:.-]*)(?:\s+|$)", re.IGNORECASE)
 _LOOKED_AT = 1_000  # characters; what is longer says something
 _MOST_WORDS = 8  # a longer prompt says something, whatever its words
 
@@ -24,6 +24,20 @@ _SMALL = frozenset(
     lgtm ship sounds looks look works worked working all the a an i we so very much really now then just let's lets
     for your hi hello hey yo morning afternoon evening bye goodbye night stop wait hold hmm hm uh um oh ah
     danke ja nein weiter bitte merci oui non gracias sí si sigue
+    """.split()
+)
+# Commands that the clients have themselves, which ask for no memory. /plan, /batch and the like are followed by what is asked.
+_BUILT_IN: Final = frozenset(
+    """
+    about add-dir agent agents allow-all allowed-tools approval-mode approvals apps auth bashes branch bug changelog chat chrome clean clear
+    collab color compact compress config connect context continue copy corgi cost cwd debug-config desktop details diff directory docs
+    doctor editor effort exit experimental export extensions extra-usage fast feedback fork help hooks ide init insights install-github-app
+    install-slack-app instructions keybindings language list-dirs login logout lsp mcp mcps memory mention mobile model models new
+    output-style passes permissions personality plugin plugins policies pr-comments privacy privacy-settings ps quit quit-confirm realtime
+    redo release-notes reload-plugins remote-control remote-env rename reset-allowed-tools restore resume review rewind rollout sandbox
+    security-review session sessions settings setup-github share shells skills stats status statusline stickers streamer-mode subagents
+    summarize summary tasks terminal-setup theme themes thinking title todos tools trust undo unshare update upgrade usage user version vim
+    voice
     """.split()
 )
 _WHOLE: Final = 6_000  # characters up to which a prompt is looked for as it is
@@ -41,10 +55,10 @@ _BREAK: Final = re.compile(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
 
 def small_talk(prompt: str) -> str:
     """Return why *prompt* needs no memories: "empty", "command" or "small talk"; "" if it may need some."""
-    text = prompt.strip()
-    if not text:
+    if not prompt.strip():
         return "empty"
-    if text.startswith("/") and _COMMAND.match(text):
+    text = strip_command(prompt).strip()
+    if not text or _COMMAND.match(text):
         return "command"
     said = text[:_LOOKED_AT].lower().replace("’", "'")
     if any(word.isalnum() and word not in _SMALL for word in said.split()):
@@ -52,6 +66,12 @@ def small_talk(prompt: str) -> str:
     words = _WORD.findall(said)
     is_small = len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
     return "small talk" if is_small else ""
+
+
+def strip_command(prompt: str) -> str:
+    """Return what follows the word of a command or a skill of the user's own in *prompt*; all of any other prompt."""
+    found = _COMMAND.match(prompt)
+    return prompt if found is None or found[1].lower() in _BUILT_IN else prompt[found.end() :]
 
 
 def find_gist(prompt: str) -> str:
@@ -64,7 +84,7 @@ def find_gist(prompt: str) -> str:
 
 def list_questions(prompt: str) -> list[str]:
     """Return what is looked for at a *prompt*: what it is about, then its parts."""
-    gist = find_gist(prompt)
+    gist = find_gist(strip_command(prompt))
     return [gist, *split_questions(gist)]
 
 

@@ -375,6 +375,14 @@ def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, re
     assert "staging" not in log
 
 
+def test_of_a_slash_command_what_follows_its_word_is_looked_up_unless_the_client_has_it_itself(at):
+    for number, word in enumerate(("/ask", "/team:port-check", "/deploy")):
+        assert FACT in at("prompt", session=f"s{number}", prompt=f"{word} {ASK}")["additionalContext"]
+    for word in ("/compact", "/Review", "/ask /clear"):
+        assert at("prompt", session="other", prompt=f"{word} {ASK}") is None
+    assert at("prompt", session="other", prompt="/deploy yes please") is None
+
+
 @pytest.mark.parametrize("prompt", ["ok thanks", "", "/clear"])
 def test_small_talk_is_noted_as_where_a_lifecycle_has_to_look_at_it(at, repo, prompt):
     at("prompt", prompt=prompt)

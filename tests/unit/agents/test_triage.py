@@ -14,7 +14,9 @@ def test_an_empty_prompt_needs_none(prompt):
     assert small_talk(prompt) == "empty"
 
 
-@pytest.mark.parametrize("prompt", ["/clear", "/compact keep the build facts", "  /memsync:recall port", "/model"])
+@pytest.mark.parametrize(
+    "prompt", ["/clear", "/compact keep the build facts", "  /model", "/our-own:deploy", "/Help me with ports"]
+)
 def test_a_slash_command_needs_none(prompt):
     assert small_talk(prompt) == "command"
 
