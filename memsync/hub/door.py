@@ -9,12 +9,12 @@ import json
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -46,37 +46,35 @@ _KNOWN: Final = (
 )
 
 
+_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds of a request
+
+
 class Meter:
-    """Counts what was asked, in Prometheus's text form."""
+    """Counts what was asked, and tells it and the state of this process as Prometheus reads it."""
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._seconds: Counter[str] = Counter()
-        self._times: dict[str, float] = {}
+        self._registry = CollectorRegistry()
+        ProcessCollector(namespace="memsync_hub", registry=self._registry)
+        self._requests = Counter(
+            "memsync_hub_requests", "Requests that were answered", ["path", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "memsync_hub_request_seconds", "How long they took", ["path"], buckets=_BUCKETS, registry=self._registry
+        )
+        self._gauges: dict[str, Gauge] = {}
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count one request."""
-        with self._mutex:
-            self._requests[path, status] += 1
-            self._times[path] = self._times.get(path, 0.0) + seconds
-            self._seconds[path] += 1
+        self._requests.labels(path, str(status)).inc()
+        self._seconds.labels(path).observe(seconds)
 
-    def text(self, gauges: dict[str, float]) -> str:
+    def text(self, gauges: Mapping[str, float]) -> str:
         """Return all counts, and *gauges* by their names."""
-        with self._mutex:
-            lines = ["# TYPE memsync_hub_requests_total counter"]
-            lines += [
-                f'memsync_hub_requests_total{{path="{path}",status="{status}"}} {count}'
-                for (path, status), count in sorted(self._requests.items())
-            ]
-            lines.append("# TYPE memsync_hub_request_seconds summary")
-            for path in sorted(self._times):
-                lines.append(f'memsync_hub_request_seconds_sum{{path="{path}"}} {self._times[path]:.6f}')
-                lines.append(f'memsync_hub_request_seconds_count{{path="{path}"}} {self._seconds[path]}')
-        for name, value in sorted(gauges.items()):
-            lines += [f"# TYPE memsync_hub_{name} gauge", f"memsync_hub_{name} {value:g}"]
-        return "\n".join(lines) + "\n"
+        for name, value in gauges.items():
+            if name not in self._gauges:
+                self._gauges[name] = Gauge(f"memsync_hub_{name}", name.replace("_", " "), registry=self._registry)
+            self._gauges[name].set(value)
+        return generate_latest(self._registry).decode()
 
 
 def _number_of(job: Job) -> int:

@@ -19,6 +19,7 @@ from memsync.hub.hub import Hub, read_status
 from memsync.hub.intake import LARGEST, MEMORIES, SKILLS, version
 from memsync.hub.nominate import Filters
 from memsync.hub.remote import Tip
+from memsync.records import parse_time
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -111,6 +112,9 @@ class Rest:
         repositories = about["repositories"]
         return {
             "repositories": len(repositories),
+            "repositories_pushed": sum(one["pushed"] for one in repositories),
+            "repositories_gone": sum(one["state"] == "gone" for one in repositories),
+            "last_sync_timestamp_seconds": synced.timestamp() if (synced := parse_time(about["synced_at"])) else 0.0,
             "repositories_failing": sum(one["state"] not in ("ok", "new") for one in repositories),
             "memories": about["memories"],
             "skills": about["skills"],
