@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from memsync.store.tree import Tree
 
 _TARGET: Final = re.compile(r"^([\w./%${}() -]{1,200}?)\s*::?(?!=)", re.MULTILINE)
-_RECIPE: Final = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]{0,200})?:(?!=)", re.MULTILINE)
+_PHONY: Final = re.compile(r"^\.PHONY\s*:((?:.*\\\n)*.*)", re.MULTILINE)
+_MADE: Final = re.compile(r"\$\(eval|^[^\t#\n=]{0,200}[%$][^=\n]{0,200}:(?!=)", re.MULTILINE)
+_RECIPE: Final = re.compile(r"^@?([A-Za-z_][\w-]*)(?:[ \t][^\n]*)?:(?!=)", re.MULTILINE)
 _ALIAS: Final = re.compile(r"^alias\s+([\w-]+)\s*:=", re.MULTILINE)
 _COMPOSE: Final = frozenset("up run exec logs build restart start stop pull rm kill".split())
 _VALUED: Final = frozenset(  # options that take the next word
@@ -56,114 +59,68 @@ class Commands:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
 
-    def _named(self, *names: str) -> list[str]:
-        return [path for path in self._tree.files if path.rpartition("/")[2] in names]
+    def _list(self, pattern: str) -> list[str]:
+        """Return the paths of the tree whose last parts match *pattern*."""
+        named = re.compile(rf"(?:^|.*/)(?:{pattern})$")
+        return [path for path in self._tree.files if named.match(path)]
+
+    def _tables(self, paths: Iterable[str], *keys: str) -> list[dict[str, Any]]:
+        """Return the mappings that the files *paths* have at *keys*."""
+        found: list[Any] = [self._tree.data(path) for path in paths]
+        for key in keys:
+            found = [one.get(key) for one in found if isinstance(one, dict)]
+        return [one for one in found if isinstance(one, dict)]
 
     @cached_property
     def scripts(self) -> Known | None:
         """The scripts of every package.json; None without one."""
-        paths = self._named("package.json")
-        found = [self._tree.data(path).get("scripts") for path in paths]
-        return (
-            Known(frozenset(name for one in found if isinstance(one, dict) for name in one), paths) if found else None
-        )
+        paths = self._list(r"package\.json")
+        return Known(frozenset(chain(*self._tables(paths, "scripts"))), paths) if paths else None
 
     @cached_property
     def targets(self) -> Known | None:
         """The targets of every Makefile; None without one, and where a file makes targets by its own rules."""
-        paths = [
-            path
-            for path in self._tree.files
-            if path.rpartition("/")[2].lower() in ("makefile", "gnumakefile") or path.endswith(".mk")
-        ]
-        texts = [self._tree.text(path) for path in paths]
-        if not texts or any(re.search(r"\$\(eval|^[^\t#\n=]*[%$][^=\n]*:(?!=)", text, re.MULTILINE) for text in texts):
+        paths = self._list(r"(?i:(?:gnu)?makefile)|.*\.mk")
+        text = "\n".join(map(self._tree.text, paths))
+        if not text or _MADE.search(text):
             return None
-        phony = (
-            word
-            for text in texts
-            for row in re.findall(r"^\.PHONY\s*:(.*(?:\\\n.*)*)", text, re.MULTILINE)
-            for word in row.split()
-        )
-        return Known(
-            frozenset((*(word for text in texts for row in _TARGET.findall(text) for word in row.split()), *phony)),
-            paths,
-        )
+        rows = (*_TARGET.findall(text), *_PHONY.findall(text))
+        return Known(frozenset(word for row in rows for word in row.split()), paths)
 
     @cached_property
     def recipes(self) -> Known | None:
         """The recipes of every justfile; None without one, or where one brings in others."""
-        paths = [path for path in self._tree.files if re.search(r"(?i)(?:^|/)\.?justfile$|\.just$", path)]
-        texts = [self._tree.text(path) for path in paths]
-        if not texts or any(re.search(r"^(?:mod|import)\b", text, re.MULTILINE) for text in texts):
-            return None
-        return Known(
-            frozenset(name for text in texts for pattern in (_RECIPE, _ALIAS) for name in pattern.findall(text)), paths
-        )
+        paths = self._list(r"(?i:\.?justfile)|.*\.just")
+        text = "\n".join(map(self._tree.text, paths))
+        is_whole = text and not re.search(r"^(?:mod|import)\b", text, re.MULTILINE)
+        return Known(frozenset((*_RECIPE.findall(text), *_ALIAS.findall(text))), paths) if is_whole else None
 
     @cached_property
     def tasks(self) -> Known | None:
         """The tasks of mise: tables in its files, and files in the folders of tasks; None without any."""
-        paths = [
-            path
-            for path in self._tree.files
-            if re.search(r"(?:^|/)\.?(?:config/)?mise(?:/config)?(?:\.\w+)?\.toml$", path)
-        ]
-        tables = [self._tree.data(path).get("tasks") for path in paths]
+        paths = self._list(r"\.?(?:config/)?mise(?:/config)?(?:\.\w+)?\.toml")
+        tables = self._tables(paths, "tasks")
         files = re.findall(r"^(?:.*/)?\.?mise(?:-|/)tasks/([^.\n]+)", "\n".join(self._tree.files), re.MULTILINE)
-        named: list[Any] = [name for table in tables if isinstance(table, dict) for name in table]
-        aliases = [
-            one.get("alias")
-            for table in tables
-            if isinstance(table, dict)
-            for one in table.values()
-            if isinstance(one, dict)
-        ]
-        flat = [name for one in aliases for name in (one if isinstance(one, list) else [one])]
-        found = frozenset(
-            map(str, (*named, *flat, *(name.replace("/", ":").removesuffix(":_default") for name in files)))
-        )
-        return Known(found, paths) if found else None
+        aliases = (one.get("alias") for table in tables for one in table.values() if isinstance(one, dict))
+        spelled = (name.replace("/", ":").removesuffix(":_default") for name in files)
+        flat = (str(name) for one in aliases for name in (one if isinstance(one, list) else [one]))
+        found = frozenset((*chain(*tables), *flat, *spelled))
+        return Known(found, paths) if tables or files else None
 
     @cached_property
     def services(self) -> Known | None:
         """The services of every file of docker compose; None without one that can be read."""
-        paths = [path for path in self._tree.files if re.search(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$", path)]
-        found = [self._tree.data(path).get("services") for path in paths]
-        if not found or not all(isinstance(one, dict) for one in found):
-            return None
-        return Known(frozenset(name for one in found if isinstance(one, dict) for name in one), paths)
+        paths = self._list(r"(?:docker-)?compose[^/]*\.ya?ml")
+        tables = self._tables(paths, "services")
+        return Known(frozenset(chain(*tables)), paths) if tables and len(tables) == len(paths) else None
 
     @cached_property
     def programs(self) -> frozenset[str]:
         """The programs that this repository makes: what its packages install, and the folders of Go's cmd."""
-        found: set[str] = set()
-        for path in self._named("pyproject.toml"):
-            data = self._tree.data(path)
-            tables = (
-                data.get("project"),
-                (data.get("tool") or {}).get("poetry") if isinstance(data.get("tool"), dict) else None,
-            )
-            scripts = [table.get("scripts") for table in tables if isinstance(table, dict)]
-            found.update(name for one in scripts if isinstance(one, dict) for name in one)
-        for path in self._named("package.json"):
-            data, bins = self._tree.data(path), self._tree.data(path).get("bin")
-            found.update(
-                bins
-                if isinstance(bins, dict)
-                else [str(data.get("name")).rpartition("/")[2]]
-                if isinstance(bins, str)
-                else []
-            )
-        for path in self._named("Cargo.toml"):
-            bins = self._tree.data(path).get("bin")
-            found.update(str(one.get("name")) for one in bins if isinstance(one, dict)) if isinstance(
-                bins, list
-            ) else None
-        found.update(
-            path.split("/")[-2] for path in self._named("main.go") if re.search(r"(?:^|/)cmd/[\w-]+/main\.go$", path)
-        )
-        return frozenset(found)
+        projects, packages = self._list(r"pyproject\.toml"), self._list(r"package\.json")
+        tables = [*self._tables(projects, "project", "scripts"), *self._tables(projects, "tool", "poetry", "scripts")]
+        named = (path.split("/")[-2] for path in self._list(r"cmd/[\w-]+/main\.go"))
+        return frozenset((*chain(*tables), *chain(*self._tables(packages, "bin")), *named))
 
     def find_lack(self, words: Sequence[str]) -> Lack | None:
         """Return what of the command *words* the repository does not have; None where all is there or nobody can tell."""
@@ -182,10 +139,11 @@ class Commands:
         return "target", self.targets if is_plain else None, named
 
     def _ask_npm(self, words: Sequence[str], rest: Sequence[str]) -> Asked:
-        if rest[:1] in (["run"], ["run-script"]):
-            return "script", self.scripts, [one for one in rest[1:2] if words[0] != "bun" or "." not in one]
-        is_script = words[0] in ("pnpm", "yarn") and rest and ":" in rest[0] and "@" not in rest[0]
-        return "script", self.scripts, rest[:1] if is_script else []
+        is_run = rest[:1] in (["run"], ["run-script"])
+        named = rest[1:2] if is_run else rest[:1] if words[0] in ("pnpm", "yarn") else []
+        # npm and pnpm run scripts alone; what the others run may as well be a program of a dependency, which has no colon
+        is_script = is_run and words[0] in ("npm", "pnpm")
+        return "script", self.scripts, [one for one in named if is_script or (":" in one and "@" not in one)]
 
     def _ask_just(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
         return "recipe", self.recipes, rest[:1]

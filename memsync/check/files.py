@@ -11,9 +11,21 @@ _NAMED: Final = re.compile(
     r"|(?:.*/)?copilot-instructions\.md$|(?:.*/)?\.github/(?:instructions|agents|prompts)/.*\.md$"
     r"|(?:.*/)?\.(?:cursor|windsurf|claude)/rules/.*\.mdc?$|(?:.*/)?\.(?:claude|gemini|codex|opencode)/(?:agents|commands|agent|command)/.*\.md$"
 )
+# The same for git, about: what a hook of git asks before it starts us.
+PATTERNS: Final = tuple(
+    f":(top,glob)**/{name}"
+    for name in (
+        "CLAUDE.md",
+        "AGENTS.md",
+        "GEMINI.md",
+        ".github/**/*instructions.md",
+        ".cursor/rules/**",
+        ".claude/**/*.md",
+    )
+)
 # What is for another project, or is looked at by tests.
 _ELSEWHERE: Final = re.compile(
-    r"(?:^|/)(?:node_modules|vendor|third_party|templates?|fixtures?|testdata|__tests__|tests?|evals?|examples?|samples?|archived?|[^/]*-templates?)/",
+    r"(?:^|/)(?:node_modules|vendor|third_party|templates?|fixtures?|testdata|__tests__|tests?|evals?|examples?|samples?|assets|scaffold\w*|boilerplates?|archived?|[^/]*-templates?)/",
     re.IGNORECASE,
 )
 

@@ -29,10 +29,10 @@ class Past:
     def __init__(self, git: Checkout | None, prefix: str = "") -> None:
         self._git = git
         self._prefix = prefix
-        self._follow = lru_cache(maxsize=256)(self._list_renames)
+        self._follow = lru_cache(maxsize=256)(self.list_renames)
 
     @cached_property
-    def _deleted(self) -> dict[str, str]:
+    def deleted(self) -> dict[str, str]:
         """Each path that a commit took away, and the last commit that did."""
         if self._git is None:
             return {}
@@ -49,7 +49,7 @@ class Past:
 
     @cached_property
     def _all(self) -> str:
-        return "".join(f"\n/{path}" for path in self._deleted) + "\n"
+        return "".join(f"\n/{path}" for path in self.deleted) + "\n"
 
     def find(self, path: str, *, is_suffix: bool) -> Gone | None:
         """Return what *path* was, a file or a folder; of the end of a path with *is_suffix* the one that went last."""
@@ -66,9 +66,9 @@ class Past:
                 at = self._all.find(wanted + end, last)
         if not whole:
             return None
-        order = list(self._deleted)
+        order = list(self.deleted)
         name = min(whole, key=lambda one: order.index(whole[one]))
-        return Gone(name, self._deleted[whole[name]])
+        return Gone(name, self.deleted[whole[name]])
 
     def follow(self, gone: Gone, names: Collection[str], folders: Collection[str]) -> str:
         """Return what *gone* is called now: a path of *names* or *folders*; "" if it was not moved."""
@@ -85,7 +85,8 @@ class Past:
             path, since = new, later.since
         return ""
 
-    def _list_renames(self, commit: str) -> dict[str, str]:
+    def list_renames(self, commit: str) -> dict[str, str]:
+        """Return what *commit* renamed, and to what."""
         assert self._git
         words = (
             "show",

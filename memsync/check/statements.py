@@ -99,13 +99,13 @@ class _Reader:
 
     def _take_prose(self, number: int, row: str) -> None:
         plain = list(row)
-        for code in _CODE.finditer(row):
-            plain[code.start() : code.end()] = " " * len(code[0])
-            self._take_span(number, row, code[2].strip(), code.start(2) + len(code[2]) - len(code[2].lstrip()))
-        for link in (*_LINK.finditer("".join(plain)), *filter(None, [_DEFINITION.match(row)])):
+        for link in (*_LINK.finditer(row), *filter(None, [_DEFINITION.match(row)])):
             first = max(row.rfind("[", 0, link.start() + 1), 0)
             plain[first : link.end()] = " " * (link.end() - first)
             self._add(number, link.start(1), link[1], "link", row)
+        for code in _CODE.finditer("".join(plain)):
+            plain[code.start() : code.end()] = " " * len(code[0])
+            self._take_span(number, row, code[2].strip(), code.start(2) + len(code[2]) - len(code[2].lstrip()))
         rest = "".join(plain)
         for named in _IMPORT.finditer(rest):
             said = named[1].rstrip(".")

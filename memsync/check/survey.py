@@ -11,11 +11,13 @@ from memsync.check.past import Past
 from memsync.check.statements import Statement, read
 from memsync.check.verify import Finding, Verifier
 from memsync.format import jsonl
+from memsync.format.textdiff import diff_lines
 from memsync.records import shown_id
 from memsync.store import files
 from memsync.store.checkout import Checkout
 from memsync.store.places import find_git
 from memsync.store.tree import Tree
+from memsync.system.texts import count, printable
 
 MEMORIES: Final = ".gobby/memories.jsonl"
 
@@ -27,12 +29,29 @@ class Fix(NamedTuple):
     was: bytes
     new: bytes
 
+    @property
+    def patch(self) -> str:
+        """What changes, for a person to read."""
+        old, new = (data.decode("utf-8", "replace").splitlines() for data in (self.was, self.new))
+        rows = [f"--- a/{self.file}", f"+++ b/{self.file}", *diff_lines(old, new, context=1)]
+        return "\n".join(map(printable, rows))
+
 
 def check(root: Path, names: Sequence[str] = ()) -> list[Finding]:
     """Return what is not so in the files *names* of the tree at *root*; without any in all instruction files and memories. Only reads."""
     tree = Tree(root)
     asked = list(names) or [*list_instructions(tree.files), MEMORIES]
     return verify(tree, [one for name in asked for one in read_file(tree, name)])
+
+
+def summarize(root: Path) -> str:
+    """Return in one line what is surely wrong in the tree at *root*; "" if nothing is."""
+    sure = [one for one in check(root) if one.sure]
+    if not sure:
+        return ""
+    first, more = sure[0], len({(one.file, one.line) for one in sure}) - 1
+    also = f", and {count(more, 'more line')} like it" if more else ""
+    return f"{first.file}:{first.line} says `{first.said}`: {first.is_}{also}; `memsync check` shows what to write"
 
 
 def verify(tree: Tree, statements: Sequence[Statement], past: Past | None = None) -> list[Finding]:
@@ -63,10 +82,10 @@ def _read_memories(name: str, data: bytes) -> Iterator[Statement]:
                 yield one._replace(line=number, section=f"memory {shown_id(memory.id)}")
 
 
-def find_mentions(tree: Tree, gone: Collection[str]) -> list[str]:
-    """Return the instruction files that have the name of one of the paths *gone*, or of the folder that it was in."""
-    words = {part.encode() for path in gone for part in path.split("/")[-2:]}
-    return [name for name in list_instructions(tree.files) if any(word in tree.read(name) for word in words)]
+def find_mentions(tree: Tree, words: Collection[str]) -> list[str]:
+    """Return the instruction files that have one of *words*."""
+    spelled = [word.encode() for word in words]
+    return [name for name in list_instructions(tree.files) if any(word in tree.read(name) for word in spelled)]
 
 
 def plan_fixes(root: Path, findings: Sequence[Finding]) -> list[Fix]:

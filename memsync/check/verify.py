@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from memsync.check import commands
 from memsync.check.files import is_elsewhere, is_task
-from memsync.check.past import Past
+from memsync.check.past import Gone, Past
 from memsync.check.statements import Statement, cut_place, has_ending
 from memsync.store.tree import Tree
 
@@ -23,16 +23,19 @@ _MADE: Final = re.compile(
     r"|\.env(?:\.\w+)*|\.pytest_cache|\.mypy_cache|\.ruff_cache|settings\.local\.json|CLAUDE\.local\.md)(?:/|$)"
     r"|^\.(?:claude|codex|cursor|gemini|agents|windsurf|opencode|vscode|idea)$"
 )
+# A folder or file of a tool in the project that it works on, which may be another.
+_OWN: Final = re.compile(r"^\.(?!github/|claude/|cursor/|vscode/)")
+_DOMAIN: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|cc|dev|net|in|ai|sh|gg|so|app)/")
 _PLACEHOLDER: Final = re.compile(
-    r"(?i)(?:^|[/._-])(?:path[/_-]to|foo|bar|baz|qux|your|my|xxx*|yyyy|nnnn*|n|example|sample|some|placeholder|dummy|name|file|folder|dir|module|feature|slug)(?:[/._-]|$)"
-    r"|\d{4}-\d\d|0000|1234|XX|YYYY|NNN|(?:^|/)My[A-Z]|Foo|Bar(?=[./]|$)|(?:^|/)x\.|\.\.\.|<|>|\$"
+    r"(?i)(?:^|[/._-])(?:path[/_-]to|foo|bar|baz|qux|your|my|xxx*|yyyy|nnnn*|n|example|sample|some|placeholder|dummy|name|file|folder|dir|module|feature|slug|specific)(?:[/._-]|$)"
+    r"|(?:task|step|page|chapter|phase|file|test|item)[-_]?\d|\d{4}-\d\d|0000|1234|XX|YYYY|NNN|(?:^|/)My[A-Z]|Foo|Bar(?=[./]|$)|(?:^|/)x\.|\.\.\.|<|>|\$"
 )
 _GENERIC: Final = re.compile(
     r"(?i)(?:index|main|mod|lib|utils?|types?|config|settings|constants?|setup|readme|license|changelog|contributing|package|tsconfig|pyproject"
     r"|__init__|conftest|requirements|dockerfile|makefile|skill|claude|agents?|gemini|todo|plan|spec|design|tasks?|schema|test|server|client|app|api)\b"
 )
 _OVER: Final = re.compile(
-    r"(?i)\b(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to|renam\w+"
+    r"(?i)\b(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to be|renam\w+"
     r"|replac\w+|supersed\w+|obsolete|there is no|there are no|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
 )
 _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
@@ -41,7 +44,7 @@ _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
 )
 _LOOSE: Final = re.compile(  # an example, or a pattern
     r"(?i)\b(?:should be named|e\.g\.|for instance|example\w*|such as|like|template\w*|your|propos\w+|suppose|imagine|hypothetical|adding|add an?|named?|naming|pattern|convention"
-    r"|another repo\w*|upstream|sibling repo\w*|specific|~/)"
+    r"|another repo\w*|upstream|sibling repo\w*|~/)"
 )
 _ASIDE: Final = re.compile(
     r"(?i)example|template|planned|roadmap|future|proposed|migration|changelog|history|deprecated|anti-?pattern|naming|legacy"
@@ -49,6 +52,8 @@ _ASIDE: Final = re.compile(
 _CODE: Final = re.compile(
     r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|c|h|cc|cpp|hpp|cs|php|exs?|lua|sh|sql|graphql|proto|vue|svelte)$"
 )
+_HEADINGS: Final = re.compile(r"(?m)^ {0,3}#{1,6} +(.+)$|(?:id|name)=[\"']([^\"'\n]+)|\{#([^}\n]+)\}")
+_LINE: Final = re.compile(r"(?::|#L)(\d{1,7})(?:[-:]L?\d+)*$")
 _TWINS: Final = (
     ("yml", "yaml"),
     ("md", "mdx", "mdc"),
@@ -190,61 +195,86 @@ class Verifier:
     def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Iterator[tuple[Finding, list[str]]]:
         path = said
         if one.kind == "link":
-            if ":" in said.partition("/")[0] or said.startswith(("#", "<", "mailto")):
-                return
             path = unquote(said.partition("#")[0].partition("?")[0])
+            path = f"/{path[4:]}" if path.startswith("mdc:") else path  # Cursor's, from the root
+            if ":" in path or not ("/" in path.strip("/") or has_ending(path)):
+                return
         path = cut_place(path)
         fixed = "/".join(_take_fixed(path.split("/"))) if set("*?") & set(path) else path
         places = self._list_places(one, fixed, folder)
-        if not fixed or not places or any(map(self._ground.has, places)) or path.startswith(("~", "$")):
+        if there := [place for place in places if self._ground.has(place)]:
+            yield from self._check_inside(one, said, at, there[0])
+            return
+        if not fixed or not places or path.startswith(("~", "$")):
             return
         bare = fixed.strip("/").removeprefix("./")
         while bare.startswith("../"):
             bare = bare[3:]
         if one.kind != "link" and (self._ground.ends(bare) or path.startswith("/")):
             return
-        if _MADE.search(bare) or _PLACEHOLDER.search(path):
+        if _MADE.search(bare) or _PLACEHOLDER.search(path) or _DOMAIN.match(bare):
             return
         yield from self._explain(one, said, at, bare, places)
+
+    def _check_inside(self, one: Statement, said: str, at: int, place: str) -> Iterator[tuple[Finding, list[str]]]:
+        """Look whether the file *place* has the heading that a link names, or the line that a path names."""
+        text = self._tree.text(place) if "#" in said or _LINE.search(said) else ""
+        finding = Finding(one.file, one.line, said, "", sure=True, at=at)
+        fragment = said.partition("#")[2]
+        if text and one.kind == "link" and place.endswith(".md") and not re.fullmatch(r"(?:L\d+.*)?", fragment):
+            wanted = _fold(unquote(fragment)).rstrip("0123456789")
+            names = (_fold(name) for each in _HEADINGS.findall(text) for name in each)
+            if wanted and not any(wanted in name for name in names):
+                yield finding._replace(is_=f"{place} has no heading {fragment}"), []
+        elif text and (line := _LINE.search(said)) and int(line[1]) > (rows := text.count("\n") + 1):
+            yield finding._replace(is_=f"{place} has {rows} lines"), []
 
     def _explain(
         self, one: Statement, said: str, at: int, bare: str, places: list[str]
     ) -> Iterator[tuple[Finding, list[str]]]:
         """Yield the finding that *bare* is not there, by what its history or what is like it says; none where nothing speaks for one."""
-        aside = bool(_OVER.search(one.row) or _ASIDE.search(one.section))
-        if aside:
+        if _OVER.search(one.row) or _ASIDE.search(one.section):
             return
-        is_open, is_loose = bool(_OPEN.search(one.row)), bool(_LOOSE.search(one.row))
+        make = Finding(one.file, one.line, said, "", sure=not _OPEN.search(one.row), at=at)
         gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
-        if gone is None and ("/" in bare or not _GENERIC.match(bare)) and (has_ending(bare) or "/" in bare):
+        if gone is None and ("/" in bare or (has_ending(bare) and not _GENERIC.match(bare))):
             gone = self._past.find(bare, is_suffix=True)
-        make = Finding(one.file, one.line, said, "", at=at)
         if gone:
-            now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
-            now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
-            what = f"moved to {now}" if now else "gone"
-            if gone.path not in places and "/" not in bare and is_task(one.file):
-                return  # a skill names what it writes
-            sure = gone.path in places or not (is_loose or ("/" not in bare and not _CODE.search(bare)))
-            new = self._spell(one, said, bare, gone.path, now)
-            yield make._replace(is_=what, now=new, since=gone.since, sure=sure and not is_open), [gone.path]
+            yield from self._explain_gone(one, make, gone, bare, places)
+        else:
+            yield from self._explain_absence(one, make, bare, places)
+
+    def _explain_gone(
+        self, one: Statement, make: Finding, gone: Gone, bare: str, places: list[str]
+    ) -> Iterator[tuple[Finding, list[str]]]:
+        is_there = gone.path in (places if "/" in bare else places[:1])
+        if not is_there and "/" not in bare and is_task(one.file):
+            return  # a skill names what it writes
+        now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
+        now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
+        is_sure = (is_there or ("/" in bare and not _LOOSE.search(one.row))) and (bool(now) or not _OWN.search(bare))
+        what, new = f"moved to {now}" if now else "gone", self._spell(one, make.said, bare, gone.path, now)
+        yield make._replace(is_=what, now=new, since=gone.since, sure=make.sure and is_sure), [gone.path]
+
+    def _explain_absence(
+        self, one: Statement, make: Finding, bare: str, places: list[str]
+    ) -> Iterator[tuple[Finding, list[str]]]:
+        """Yield that *bare* was never there, where a file or folder is spelled almost so, or somebody would look for it."""
+        is_folder = make.said.endswith("/") or not has_ending(bare)
+        kind = "folder" if is_folder else "file"
+        if twin := self._find_twin(places, bare) or self._find_longer(bare):
+            now = self._spell(one, make.said, bare, places[-1], twin)
+            yield make._replace(is_=f"no such {kind}, but {twin}", now=now), places
             return
-        twin, same = self._find_twin(places, bare) or self._find_longer(bare), self._find_same(bare)
-        is_near = any(posixpath.dirname(place) in self._ground.folders for place in places)
-        if twin:
-            what = f"{'no such file' if has_ending(bare) else 'no such folder'}, but {twin}"
-            yield make._replace(is_=what, now=self._spell(one, said, bare, places[-1], twin), sure=not is_open), places
-        elif one.kind in ("link", "import") or (
-            not is_open
-            and not is_loose
-            and "[" not in bare
-            and "/" in bare
-            and (has_ending(bare) or (said.endswith("/") and bare[0] != "."))
-            and (same or is_near)
-        ):
-            what = f"no such file, but {same}" if same else "no such folder" if said.endswith("/") else "no such file"
-            sure = one.kind in ("link", "import") and not is_open and not is_loose
-            yield make._replace(is_=what, now=self._spell(one, said, bare, bare, same), sure=sure), places
+        if _LOOSE.search(one.row):
+            return
+        same, is_named = self._find_same(bare), one.kind in ("link", "import")
+        is_near = same or any(posixpath.dirname(place) in self._ground.folders for place in places)
+        is_plain = make.sure and "/" in bare and "[" not in bare and bare[0] != "."
+        if is_named or (is_plain and is_near and (has_ending(bare) or make.said.endswith("/"))):
+            now = self._spell(one, make.said, bare, bare, same)
+            what = f"no such {kind}, but {same}" if same else f"no such {kind}"
+            yield make._replace(is_=what, now=now, sure=make.sure and is_named), places
 
     def _find_same(self, path: str) -> str:
         """Return the only file elsewhere that is called as *path*; "" if there are none, or many, or every folder has such a one."""
@@ -274,6 +304,8 @@ class Verifier:
         of_kind = self._ground.names if has_ending(bare) else self._ground.folders
         if len(parts) < 2 or parts[0] not in self._ground.folders:
             return ""
+        if has_ending(bare) and _GENERIC.match(parts[-1]):
+            return ""
         ends = [one for one in self._ground.ends(parts[-1]) if one in of_kind and one.startswith(f"{parts[0]}/")]
         longer = [one for one in ends if _is_within(parts, one.split("/"))]
         return longer[0] if len(longer) == 1 else ""
@@ -282,6 +314,8 @@ class Verifier:
         """Return *now* as the line would spell it, where *old*, from the root, was spelled *bare* in *said*."""
         if not now:
             return ""
+        if said.startswith("mdc:"):
+            return f"mdc:{now}"
         if one.kind == "link" and not said.startswith("/"):
             now = posixpath.relpath(now, posixpath.dirname(one.file) or ".")
         elif old.endswith(bare) and old != bare and now.startswith(old.removesuffix(bare)):
@@ -350,40 +384,36 @@ class Verifier:
             if not set("<>{}$*\"'") & set(path):
                 yield from self._check_path(one, path, one.at + one.said.find(path), one.folder)
 
-    def _list_words(self, statements: Sequence[Statement]) -> dict[str, list[tuple[Statement, str]]]:
-        """Return the names in the code, and the options of our own programs, with where and how each is said."""
-        asked: dict[str, list[tuple[Statement, str]]] = defaultdict(list)
-        for one in statements:
-            if one.kind not in ("name", "command") or _OVER.search(one.row) or _ASIDE.search(one.section):
-                continue
-            words = one.said.split()
-            if one.kind == "name":
-                asked[re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]].append((one, one.said))
-            elif words and words[0] in self._commands.programs:
-                flags = set(commands.find_flags(words)) - _COMMON_FLAGS
-                for flag in flags:
-                    asked[flag].append((one, f"--{flag}"))
-        return {word: ones for word, ones in asked.items() if len(word) > _SHORT}
-
-    def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
-        """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
-        asked = self._list_words(statements)
-        spelled = {word: _spell_word(word) for word in asked}
-        here = self._ground.find_words({form for forms in spelled.values() for form in forms})
+    def _list_words(self, statements: Sequence[Statement]) -> Iterator[tuple[str, Statement, str, list[str]]]:
+        """Yield the names that are not in the files of code that their lines name, and the options of our own programs, as they are said."""
         beside: dict[tuple[str, int], list[str]] = defaultdict(list)
         for one in statements:
             if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
                 beside[one.file, one.line] += self._find_files(one)
-        lacking = [
-            (word, pair) for word, forms in spelled.items() if not here.intersection(forms) for pair in asked[word]
-        ]
-        for word, (one, said) in lacking:
+        for one in statements:
+            if one.kind not in ("name", "command") or _OVER.search(one.row) or _ASIDE.search(one.section):
+                continue
+            files, words = beside[one.file, one.line][:_NAMED], one.said.split()
+            if one.kind == "name" and files:
+                word = re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]
+                if len(word) > _SHORT and not any(word.encode() in self._tree.read(file) for file in files):
+                    yield word, one, one.said, files
+            elif one.kind == "command" and words and words[0] in self._commands.programs:
+                yield from ((flag, one, f"--{flag}", []) for flag in commands.find_flags(words))
+
+    def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
+        """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
+        asked = list(self._list_words(statements))
+        spelled = {word: _spell_word(word) for word, *_ in asked}
+        here = self._ground.find_words({form for forms in spelled.values() for form in forms})
+        for word, one, said, files in asked:
+            if here.intersection(spelled[word]) or word in _COMMON_FLAGS:
+                continue
             at = one.at + max(one.said.find(said), 0)
-            files = beside[one.file, one.line][:_NAMED] if one.kind == "name" else []
-            since = next(((file, lost) for file in files if (lost := self._past.find_loss(word, file))), None)
-            if since:
-                what, sure = f"{since[0]} no longer has it", not _OPEN.search(one.row)
-                yield Finding(one.file, one.line, said, what, since=since[1], sure=sure, at=at)
+            lost = next(((file, since) for file in files if (since := self._past.find_loss(word, file))), None)
+            if lost:
+                what, sure = f"{lost[0]} no longer has it", not _OPEN.search(one.row)
+                yield Finding(one.file, one.line, said, what, since=lost[1], sure=sure, at=at)
             elif one.kind == "command":
                 yield Finding(one.file, one.line, said, "no file of code has this option", at=at)
 
@@ -393,6 +423,11 @@ class Verifier:
         return found or [
             end for end in self._ground.ends(path.strip("/").removeprefix("./")) if end in self._ground.names
         ]
+
+
+def _fold(heading: str) -> str:
+    """Return the letters and digits of a *heading*, which every way to make an anchor of it keeps, without links and marks."""
+    return re.sub(r"[\W_]+", "", re.sub(r"\]\([^)]*\)", "]", heading)).lower()
 
 
 def _is_within(parts: Sequence[str], whole: Sequence[str]) -> bool:

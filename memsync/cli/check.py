@@ -16,10 +16,8 @@ from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.words import is_dialogue
 from memsync.errors import NoStore, Remedy, UsageError
-from memsync.format.textdiff import diff_lines
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
-from memsync.system.texts import printable
 
 
 @command(cli, "check", is_quiet=True)
@@ -77,9 +75,7 @@ def _name(path: Path, root: Path) -> str:
 def _fix(root: Path, fixes: Sequence[Fix], *, yes: bool) -> list[str]:
     """Show *fixes* as a patch, and write them if the user says so; return the files that were written."""
     for one in fixes:
-        old, new = (data.decode("utf-8", "replace").splitlines() for data in (one.was, one.new))
-        rows = [f"--- a/{one.file}", f"+++ b/{one.file}", *diff_lines(old, new, context=1)]
-        click.echo("\n".join(map(printable, rows)), err=True)
+        click.echo(one.patch, err=True)
     if fixes and not yes:
         if not is_dialogue():
             raise UsageError("nobody is here to ask; ", Remedy("check", "--fix", "--yes"), " writes without a question")

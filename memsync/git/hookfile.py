@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from memsync.check.files import PATTERNS
 from memsync.store.places import GATED, MEMORIES, STORE_DIR
 
 NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
@@ -61,8 +62,9 @@ def _guard(name: str, roots: Sequence[str]) -> str:
     held += " || [ -f .git ]"  # a linked worktree or a submodule: what waits is in git's directory
     ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
     changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'
-    staged = f"! git diff --cached --quiet -- {' '.join(map(shlex.quote, GATED))} 2>/dev/null"
-    return f"{{ {held} || {changed} || {staged}; }}"
+    staged = f"! git diff --cached --quiet -- {' '.join(map(shlex.quote, (*GATED, *PATTERNS)))} 2>/dev/null"
+    removed = "! git diff --cached --quiet --no-renames --diff-filter=D 2>/dev/null"
+    return f"{{ {held} || {changed} || {staged} || {removed}; }}"
 
 
 def _paths(roots: Sequence[str], path: str) -> str:

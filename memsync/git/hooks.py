@@ -31,12 +31,14 @@ from memsync.store.places import Layout, Place, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
 from memsync.system import limits, processes, programs
+from memsync.system.texts import count, one_line
 
 _PARTIAL: Final = "next-index-"
 _PATCH: Final = re.compile(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
 _stopping: list[str] = []  # staged files that may not be committed; they count also when the time runs out after that
+_SHOWN: Final = 5  # wrong lines of instruction files
 _LONGEST: Final = 3600.0  # seconds that somebody may think about the message
 _PAUSE: Final = 0.2
 
@@ -95,7 +97,21 @@ def _pre_commit(_: Sequence[str]) -> int:
         _stage(checkout, roots)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
-    return _check_staged(checkout) or _run_tests(checkout, roots)
+    return _check_staged(checkout) or _check_instructions(checkout) or _run_tests(checkout, roots)
+
+
+def _check_instructions(checkout: Checkout) -> int:
+    """Say which lines of instruction files the commit makes wrong, or brings; they stop nothing."""
+    from memsync.check.report import describe
+    from memsync.check.staged import check_staged
+
+    found = list(check_staged(checkout))
+    for one in found[:_SHOWN]:
+        _say(f"{one_line(one.file)}:{one.line}: {describe(one)}")
+    if found:
+        what = f"{count(len(found), 'statement')} of instruction files will be wrong"
+        _say(f"{what}; `memsync check --fix` writes the new names")
+    return 0
 
 
 def _run_tests(checkout: Checkout, roots: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memsync import __version__
 from memsync.agents.actions import check
 from memsync.agents.serving import list_servers
+from memsync.check.survey import summarize
 from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, jsonl, merge, text_merges
 from memsync.git import attributes, conflict, driver
@@ -62,6 +63,8 @@ def examine(project: Project) -> list[Finding]:
             found.append(Finding("error", str(store.place.memories), str(error)))
     found += _examine_skills(project)
     found += _find_lost(project)
+    if project.layout.root and (wrong := summarize(project.layout.root)):
+        found.append(Finding("note", "instructions", wrong))
     found += _examine_clients(project)
     found += _examine_servers(project)
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from memsync.check import survey
+from memsync.check.report import describe
 from memsync.errors import Changed, MemsyncError, Remedy, UsageError
 from memsync.memories.listing import StoreStatus, glance_at
 from memsync.memories.project import Project
+from memsync.records import content_hash
 from memsync.setup import client_status, doctor, installing
 from memsync.setup.doctor import Finding
 from memsync.setup.repository import set_value
@@ -155,6 +158,30 @@ def fix(project: Project, _: Given) -> Done:
     done = doctor.fix_findings(project)
     said = "fixed what is safe" if done else "nothing to fix"
     return Done(said, "/health", [pages.command("doctor", "--fix")], also=done)
+
+
+@routes.reads("/health/instructions")
+def show_instructions(project: Project, _: Given) -> Page:
+    """Return what instruction files say that is not so, and the patch for what is sure."""
+    root = project.layout.root
+    found = survey.check(root) if root else []
+    fixes = survey.plan_fixes(root, found) if root else []
+    rows = [{"file": one.file, "line": one.line, "sure": one.sure, "what": describe(one)} for one in found[:_SHOWN]]
+    patch = "\n".join(one.patch for one in fixes)
+    return Page("instructions.html", {"findings": rows, "patch": patch, "version": content_hash(patch)})
+
+
+@routes.writes("/health/instructions")
+def fix_instructions(project: Project, given: Given) -> Done:
+    """Write the new names that are sure, if they are still those that were shown."""
+    root = project.layout.root
+    fixes = survey.plan_fixes(root, survey.check(root)) if root else []
+    if not root or given.get("was") != content_hash("\n".join(one.patch for one in fixes)):
+        raise Changed("the instruction files")
+    for one in fixes:
+        survey.apply_fix(root, one)
+    names = ", ".join(one.file for one in fixes)
+    return Done(f"wrote new names into {one_line(names, 200)}", "/health", [pages.command("check", "--fix", "--yes")])
 
 
 @routes.writes("/health/set", Checkup)

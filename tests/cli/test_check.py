@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 
 import pytest
@@ -271,3 +272,56 @@ def test_only_files_of_the_project_are_checked_and_others_are_refused(repo, tree
     assert memsync("check", "README.md", cwd=repo.root).code == 1
     (tmp_path / "other.md").write_text("x\n")
     assert memsync("check", str(tmp_path / "other.md"), cwd=repo.root).code == 2
+
+
+def test_an_anchor_that_no_heading_makes_and_a_line_behind_the_end_are_found(tree, check):
+    tree(
+        {
+            "docs/guide.md": "# The *first* `step`\n\n<a id='two'></a>\n## Über uns!\n",
+            "src/a_long_name.py": "x = 1\ny = 2\n",
+        }
+    )
+    tree({
+        "AGENTS.md": "[a](docs/guide.md#the-first-step) [b](docs/guide.md#two) [c](docs/guide.md#%C3%BCber-uns) [d](docs/guide.md#uber)\n"
+        "`src/a_long_name.py:2` and `src/a_long_name.py:30`\n"
+    })  # fmt: skip
+    assert [(place, said) for place, said, _, _, sure in check() if sure] == [
+        ("AGENTS.md:1", "docs/guide.md#uber"),
+        ("AGENTS.md:2", "src/a_long_name.py:30"),
+    ]
+
+
+def test_the_doctor_says_it_in_one_line(repo, tree):
+    tree({"AGENTS.md": "[guide](docs/guide.md)\n[more](docs/more.md)\n"})
+    notes = [
+        one for one in memsync("doctor", "--json", cwd=repo.root).json["findings"] if one["where"] == "instructions"
+    ]
+    assert len(notes) == 1
+    assert "AGENTS.md:1 says `docs/guide.md`: no such file, and 1 more line" in notes[0]["what"]
+
+
+def test_a_commit_that_takes_a_file_away_says_which_lines_name_it_and_goes_on(repo, tree):
+    tree(
+        {
+            "src/pay.py": "x = 'long enough to be known again'\n",
+            "AGENTS.md": "See `src/pay.py`.\nAnd [x](docs/none.md).\n",
+        }
+    )
+    assert memsync("git", "install", cwd=repo.root).code == 0
+    repo.git("mv", "src/pay.py", "src/payment.py")
+    done = subprocess.run(
+        ["git", "commit", "-q", "-m", "move"], cwd=repo.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "memsync: AGENTS.md:1: `src/pay.py`: moved to src/payment.py; since this commit" in done.stderr
+    assert "docs/none.md" not in done.stderr
+    (repo.root / "AGENTS.md").write_text("See `src/payment.py`.\nAnd [x](docs/nothing.md).\n")
+    done = subprocess.run(["git", "commit", "-qam", "say"], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, "docs/nothing.md" in done.stderr) == (0, True)
+    (repo.root / "README").write_text("another\n")
+    assert (
+        subprocess.run(
+            ["git", "commit", "-qam", "more"], cwd=repo.root, capture_output=True, text=True, check=False
+        ).stderr
+        == ""
+    )

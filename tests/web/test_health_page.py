@@ -56,6 +56,22 @@ def test_what_is_safe_to_fix_is_fixed(repo, desk, line):
     assert "not in canonical form" not in desk.get("/health/doctor").text
 
 
+def test_wrong_names_in_instruction_files_are_shown_as_a_patch_and_written_by_a_button(repo, desk):
+    (repo.root / ".golangci.yaml").write_text("x\n")
+    (repo.root / "CLAUDE.md").write_text("See `.golangci.yml` <b>\n")
+    assert desk.get("/health/doctor").every("a", href="/health/instructions")
+    page = desk.get("/health/instructions")
+    assert "+See `.golangci.yaml` <b>" in page.text
+    (was,) = page.every("input", name="was")
+    (repo.root / "CLAUDE.md").write_text("See `.golangci.yml`, please\n")
+    desk.post("/health/instructions", was=was["value"])
+    assert desk.status == 409
+    (was,) = desk.get("/health/instructions").every("input", name="was")
+    assert "wrote new names into CLAUDE.md" in desk.post("/health/instructions", was=was["value"]).text
+    assert (repo.root / "CLAUDE.md").read_text() == "See `.golangci.yaml`, please\n"
+    assert "All is so." in desk.get("/health/instructions").text
+
+
 def test_a_setting_is_set_and_set_back(repo, desk):
     page = desk.post("/health/set", key="memory.recall_limit", value="7")
     assert "memory.recall_limit is 7 now" in page.text
