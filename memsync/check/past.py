@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from memsync.store.checkout import Checkout
 
-_PATIENCE: Final = 5.0  # seconds for one question
+_PATIENCE: Final = 30.0  # seconds for one question; without an answer there is no history, and less is sure
 _MOVES: Final = 5  # of one file, one after the other
 _FILES: Final = 20  # in which a word is looked for
 _LARGEST: Final = 64_000_000  # bytes of names that were deleted

@@ -1,0 +1,1 @@
+"""How right `memsync check` is on public repositories: lines that a person judged, at the commits that were read."""
