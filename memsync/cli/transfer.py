@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -120,8 +120,10 @@ def _ask_for_scopes(found: Iterable[imports.Candidate]) -> None:
 
 
 @command(memory)
-@click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
-@click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
+@click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output); for okf a folder.')
+@click.option(
+    "--format", "format_", type=click.Choice([*writers.FORMATS, "okf"]), help="Of the copy.  [default: by FILE]"
+)
 @click.option("--force", is_flag=True, help="Replace FILE, whosever it is.")
 @filter_options
 @all_scopes_option
@@ -129,7 +131,7 @@ def export(
     project: Project,
     /,
     output: str | None,
-    format_: readers.Format | None,
+    format_: str | None,
     force: bool,
     scope: Scope | None,
     all_scopes: bool,
@@ -149,6 +151,7 @@ def export(
       memsync export -o memories.md --type preference
       memsync export -o - --format json
       memsync export -o all.jsonl --all-scopes
+      memsync export --format okf -o knowledge
     """
     scopes = choose_scopes(scope, all_scopes=all_scopes)
     if output is None:
@@ -162,19 +165,25 @@ def export(
     every = project.memories(choose_filters(project, scope, **chosen))
     found = [entry for entry in every if entry.scope in scopes]
     beside = [entry for entry in found if entry.scope != "project"]
-    format_ = format_ or writers.format_of(output)
-    copy = writers.spell(found, format_)
     left = _count_scopes(entry for entry in every if entry.scope not in scopes)
     hint = f"{left} left out; --all-scopes takes them along" if left else ""
+    text = f"wrote {render.memories(len(found))} to {output}" + (f" ({_count_scopes(beside)})" if beside else "")
+    answer = Answer({"path": output, "count": len(found)}, "; ".join(filter(None, (text, hint))))
+    if format_ == "okf":
+        if output == "-":
+            raise UsageError("a bundle of OKF is a folder; name one: -o FOLDER")
+        writers.write_bundle(project, Path(output), found, force=force, private=bool(beside))
+        return answer
+    kind = cast(readers.Format, format_) if format_ else writers.format_of(output)
+    copy = writers.spell(found, kind)
     if output == "-":
         text = copy.encode("utf-8", "replace").decode()
-        click.echo(text if format_ == "markdown" else escape_json(text), nl=False)
+        click.echo(text if kind == "markdown" else escape_json(text), nl=False)
         if hint:
             click.echo(f"memsync: {hint}", err=True)
         return None
     writers.write(project, Path(output), copy, force=force, private=bool(beside))
-    text = f"wrote {render.memories(len(found))} to {output}" + (f" ({_count_scopes(beside)})" if beside else "")
-    return Answer({"path": output, "count": len(found)}, "; ".join(filter(None, (text, hint))))
+    return answer
 
 
 def _count_scopes(found: Iterable[Entry]) -> str:

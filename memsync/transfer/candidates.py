@@ -15,6 +15,7 @@ from memsync.system import limits
 if TYPE_CHECKING:
     from memsync.learn.statements import Statement
 
+ORIGIN: Final = "imported_from"  # the key of a record for the tool and the place that it came from
 TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
 
 

@@ -16,17 +16,16 @@ from memsync.skills.file import load_front
 from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
-from memsync.transfer import claude_mem, exports, instructions, notes, readers
-from memsync.transfer.candidates import TAG, add_subject, get_list, make_candidate, read_statements
+from memsync.transfer import claude_mem, exports, instructions, notes, okf, readers
+from memsync.transfer.candidates import ORIGIN, TAG, add_subject, get_list, make_candidate, read_statements
 
 Source = Literal[
     "claude-memory", "claude-md", "cursor", "windsurf", "copilot", "claude-mem", "letta", "gobby", "mcp-memory", "beads",
-    "serena", "basic-memory", "obsidian", "mem0", "openmemory", "chatgpt", "jsonl", "json", "markdown",
+    "serena", "basic-memory", "obsidian", "mem0", "openmemory", "chatgpt", "okf", "jsonl", "json", "markdown",
 ]  # fmt: skip
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
 _WHOLE: Final = 2_000  # characters of a note that is one memory; a longer one is taken statement by statement
-ORIGIN: Final = "imported_from"  # the key of a record for the tool and the place that it came from
 _MOST: Final = 5_000  # files of one folder
 _SAMPLE: Final = 65_536
 _INDEX_ROW: Final = re.compile(r"\[[^\]]*\]\(([^)#?]+\.md)\)")
@@ -76,6 +75,8 @@ def read(
         source, path = _find_in_folder(path, source)
     found = _list_files(path, source) if path.is_dir() else [path]
     inside = [(files.resolve_named(file, tree), str(file)) for file in found]
+    if source is None and path.is_dir() and okf.is_bundle(path):
+        source = "okf"
     if source is None and notes.is_vault(path) and all(name.endswith(".md") for _, name in inside):
         source = "obsidian"
     named = project or (tree or Path.cwd()).name
@@ -136,6 +137,8 @@ def read_bytes(
     if mapping:
         raise UsageError(Remedy("--map"), f" is for JSON and JSONL; {source} is read by its own keys")
     text = read_utf8(data, name, ImportFailed).replace("\r\n", "\n")
+    if source == "okf":
+        return okf.read_concept(text, name, Path(name).relative_to(above or Path(name).parent).as_posix())
     if source == "claude-md" and place:
         found = instructions.read_instructions(text, name, place.rpartition("/")[0])
         return _note_origin(found, source, name, place)
@@ -184,6 +187,8 @@ def _detect_markdown(path: Path, text: str) -> Source | None:
     about = load_front(text)[0]
     if path.name == "MEMORY.md" or path.parent.name == "memory" or _find_claude_type(about) in _CLAUDE_TYPES:
         return "claude-memory"
+    if okf.is_concept(about):
+        return "okf"
     if "permalink" in about or any(_parse_observation(row) for row in text.split("\n")):
         return "basic-memory"
     return None
@@ -353,6 +358,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "openmemory": exports.read_openmemory,
     "chatgpt": exports.read_chatgpt,
     "letta": notes.read_letta,
+    "okf": lambda text, name: okf.read_concept(text, name, Path(name).name),
     "obsidian": notes.read_obsidian,
     **{editor: partial(notes.read_rules, editor) for editor in notes.EDITORS},
 }

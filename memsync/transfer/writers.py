@@ -18,6 +18,7 @@ from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sort_types
 from memsync.store.files import make_local, read, resolve_named, rewrite
+from memsync.transfer import okf
 from memsync.transfer.readers import BY_SUFFIX, Format
 
 # What makes a heading, a rule or a fence of a line, also of one within a bullet.
@@ -86,6 +87,16 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
     notes = project.layout.global_.local / _NOTES if project.layout.global_ else None
     if not force:
         _refuse_others(path, data, notes)
+    is_file = _put(path, data, private=private)
+    if is_file and notes and project.layout.global_:
+        make_local(notes.parent, private=True)
+        known = read(notes)[0]
+        rows = [*known.splitlines(), sha256(data).hexdigest().encode()][-_MOST:]
+        rewrite(notes, b"".join(row + b"\n" for row in rows), was=known, private=True)
+
+
+def _put(path: Path, data: bytes, *, private: bool) -> bool:
+    """Write *data* to *path*, and tell whether that is a file."""
     with blaming(path), open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600 if private else 0o666), "wb") as file:
         is_file = path.is_file()
         if is_file and private:
@@ -93,11 +104,26 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
         if is_file:
             file.truncate()
         file.write(data)
-    if is_file and notes and project.layout.global_:
-        make_local(notes.parent, private=True)
-        known = read(notes)[0]
-        rows = [*known.splitlines(), sha256(data).hexdigest().encode()][-_MOST:]
-        rewrite(notes, b"".join(row + b"\n" for row in rows), was=known, private=True)
+    return is_file
+
+
+def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, force: bool, private: bool) -> None:
+    """Write *found* as a bundle of OKF into *folder*, which is empty or not there yet, or with *force* over what has the same names.
+
+    Raises:
+        UsageError: there are files in it.
+        StoreFull, StoreNotWritable, OutsideTree
+    """
+    if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"{folder} is there and not empty; name another folder, or ", Remedy("--force"), " writes into it"
+        )
+    for name, text in okf.spell_bundle(found):
+        path = resolve_named(folder / name, project.layout.root)
+        refuse_store(project, str(path))
+        with blaming(path.parent):
+            path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+        _put(path, text.encode("utf-8", "replace"), private=private)
 
 
 def _refuse_others(path: Path, data: bytes, notes: Path | None) -> None:
