@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memsync.agents import hooklog
@@ -41,6 +42,7 @@ class Event:
     why: str
     id: str = ""
     content: str | None = None  # marked with its scope, unless it is the project's
+    turn: int = 0  # after the how manieth prompt; 0 before the first one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +94,13 @@ def list_sessions(project: Project) -> list[Session]:
     found: dict[str, list[Event]] = {}
     clients: dict[str, str] = {}
     chars: Counter[str] = Counter()
+    prompts: dict[str, list[str]] = {}  # when each was asked
     for note in hooklog.read(project.layout, scope_of(project.layout, project.settings)):
         if id_ := str(note.get("session") or ""):
             clients[id_] = str(note.get("client") or "")
             chars[id_] += size if isinstance(size := note.get("chars"), int) and 0 <= size < _MOST else 0
             found.setdefault(id_, []).extend(_list_given(note, contents))
+            prompts.setdefault(id_, []).extend([str(note.get("at"))] if note.get("event") == "prompt" else [])
     for scope in project.stores:
         for id_, memory, action, at in project.state(scope).session_uses():
             known = found.setdefault(id_, [])
@@ -108,13 +112,20 @@ def list_sessions(project: Project) -> list[Session]:
         Session(
             id=id_,
             client=clients.get(id_, ""),
-            events=tuple(sorted(events, key=lambda event: event.at)),
+            events=_order(events, sorted(prompts.get(id_, ()))),
             chars=chars[id_],
         )
         for id_, events in found.items()
         if events
     ]
     return sorted(sessions, key=lambda session: session.events[-1].at, reverse=True)
+
+
+def _order(events: Iterable[Event], prompts: Sequence[str]) -> tuple[Event, ...]:
+    """Return *events* in the order of time, each with its turn: *prompts* are the times at which one was asked."""
+    return tuple(
+        replace(event, turn=bisect_right(prompts, event.at)) for event in sorted(events, key=lambda event: event.at)
+    )
 
 
 def find_session(sessions: Iterable[Session], ref: str) -> Session:

@@ -126,7 +126,7 @@ def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     press(page, "d")
     wait(page, "text=forgot mm-aaaaaa")
     press(page, "u")
-    wait(page, "h1:has-text('mm-aaaaaa')")
+    wait(page, "h1:has-text('CI needs Node 22')")
     with Memsync.open(repo.root) as project:
         assert project.get("mm-aaaaaa").content == "CI needs Node 22"
 

@@ -39,6 +39,7 @@ def test_a_session_shows_what_it_was_given_and_why_but_not_what_was_asked(repo, 
     page = known.get(link)
     assert "the prompt was about it (confidence" in page.text
     assert "small talk" in page.text
+    assert page.text.index("Prompt 1") < page.text.index("the prompt was about it") < page.text.index("Prompt 2")
     assert "about 0 tokens" not in page.text
     assert "which Node version" not in page.text
     assert "memsync sessions show s-one" in page.text
