@@ -65,7 +65,8 @@ def after_failure(session: RecallSession, call: ToolCall, cwd: str) -> Injection
         why = "not sure enough" if surest else "no error is told that a memory speaks of"
         return Injection(reason=why, gate=surest, floor=floor)
     entries = drop_copies((entry for one in sure for entry in one.entries), {})
-    return session.build(entries, 0, limit=LINES)._replace(gate=sure[0].gate, floor=floor)
+    found = session.build(entries, 0, limit=LINES)
+    return found._replace(gate=sure[0].gate, floor=floor, reason="a call failed with what it speaks of")
 
 
 def list_names(output: str, call: ToolCall, cwd: str, root: Path | None) -> list[str]:
@@ -104,7 +105,8 @@ def _find_named(session: RecallSession, names: list[str], output: str) -> Inject
     had = sum(why == "ledger" for why in kept.values())
     new = drop_copies((session.project.mark(hit) for hit in chosen), rules.ledger)
     by = {hit.id: f"for {quoted(next(name for name in names if is_about(hit.content, (name,))))}" for hit in chosen}
-    return session.build(new, had, limit=LINES, notes=by)
+    done = session.build(new, had, limit=LINES, notes=by)
+    return done._replace(reason="a call failed with a name that it has") if done.entries else done
 
 
 def _is_named(name: str, text: str) -> bool:

@@ -52,7 +52,7 @@ class Injection(NamedTuple):
 class Reply(NamedTuple):
     """What a hook or a command prints ("" for nothing), and what is to be done when it was printed, or nobody took it.
 
-    `err`: what it says on standard error. `given`: the ids of the memories in it.
+    `err`: what it says on standard error. `given`: the ids of the memories in it, `why` each was at a tool.
     """
 
     out: str
@@ -60,6 +60,7 @@ class Reply(NamedTuple):
     lost: Callable[[], None] = lambda: None
     err: str = ""
     given: tuple[str, ...] = ()
+    why: Mapping[str, str] = {}
 
 
 class Rules(NamedTuple):

@@ -6,11 +6,12 @@ memories, and guards the user's turn. Imports next to nothing.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memsync.memories import commands, lookup, triggers
+from memsync.memories import commands, lookup, names, triggers
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
 _READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")
@@ -123,6 +124,19 @@ class ToolCall:
         """The commands that are run, as they are spelled."""
         return commands.split(self.line)
 
+    def names(self, cwd: str, root: str) -> list[str]:
+        """Return the names that it uses: of what is not there below the real *root*, and what is new in its text."""
+        lines = self.commands()
+        here = os.path.join(cwd, lines[0][1]) if lines and lines[0][0] == "cd" and lines[0][1:] else cwd
+        run = [word for words in lines for word in words[1:] if names.is_path(word)][:_MOST]
+        paths = lookup.all_below((*self.paths, *self.reads, *self.looks, *run), here, root) if root else ()
+        missing = [name for path in paths for name in lookup.name_missing(path, root, root)]
+        rows = self.text.splitlines() if _PATCH in self.text else ()
+        text = "\n".join(row[1:] for row in rows if row[:1] == "+") if rows else self.text
+        new = names.names_in("\n".join((text, *(one.replace("\\.", ".") for one in self.said))))  # may be patterns
+        old = set(names.names_in("\n".join(self.old))) if new else ()
+        return list(dict.fromkeys((*missing, *(name for name in new if name not in old))))
+
     def commands(self) -> list[commands.Words]:
         """Return what is run, without what only starts it."""
         return [words for words in map(commands.strip, self.lines) if words]
@@ -202,5 +216,7 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
     if known is None or not known.fresh:
         return False
     paths = lookup.all_below((*call.paths, *call.reads), cwd, root)
-    names = triggers.keys_of((call.text, *call.said)) if known.has_names else ()
-    return not (known.has_any(lookup.keys_of(paths, call.commands())) or known.has_any(names))
+    used = (
+        (*triggers.keys_of((call.text, *call.said)), *names.keys_of(call.names(cwd, root))) if known.has_names else ()
+    )
+    return not known.has_any((*lookup.keys_of(paths, call.commands()), *used))

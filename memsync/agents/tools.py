@@ -18,7 +18,18 @@ from memsync.agents.toolcall import ToolCall
 from memsync.agents.topic import rank_near
 from memsync.clients.facts import Client
 from memsync.memories import lookup
-from memsync.memories.anchored import DUE, FOLDER, SYMBOL, Match, Touched, find_anchored, find_failing, save_lookup
+from memsync.memories.anchored import (
+    DUE,
+    FOLDER,
+    NAMED,
+    SYMBOL,
+    Match,
+    Touched,
+    find_about,
+    find_anchored,
+    find_failing,
+    save_lookup,
+)
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import format_time, short_id
@@ -71,6 +82,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
         used,
         lambda: session.leave(given if is_ours else ()),
         given=tuple(entry.id for found in given for entry in found.entries) if text else (),
+        why=_list_reasons(decision, failure) if text else {},
     )
 
 
@@ -102,16 +114,19 @@ def _note(
     session: RecallSession, client: Client, event: str, call: ToolCall, decision: Decision, failure: Injection
 ) -> dict[str, Any]:
     given = [entry.id for found in (decision.injection, failure) for entry in found.entries]
-    why = dict(decision.why)
-    why |= {entry.id: "a command failed with what it speaks of" for entry in failure.entries}
     return {
         **describe(client, event, session.id, "", at=format_time(session.project.clock())),
         "tool": call.name[:64],
         "given": given,
         "chars": len(decision.injection.text) + len(failure.text),
-        "why": why,
+        "why": _list_reasons(decision, failure),
         **({"asked": decision.ask[:500]} if decision.ask else {}),
     }
+
+
+def _list_reasons(decision: Decision, failure: Injection) -> dict[str, str]:
+    """Return why each memory is given."""
+    return {**decision.why, **dict.fromkeys((entry.id for entry in failure.entries), failure.reason)}
 
 
 class Decision(NamedTuple):
@@ -133,7 +148,8 @@ def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:
     """Return what *call*, made in *cwd*, touches of the project at *root*."""
     real = os.path.realpath(root) if root else ""
     paths, reads = (lookup.all_below(named, cwd, real) if real else [] for named in (call.paths, call.reads))
-    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads, call.lines, call.said)
+    named = call.names(cwd, real)
+    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads, call.lines, call.said, named)
 
 
 def decide(session: RecallSession, touched: Touched, error: str = "") -> Decision:
@@ -144,6 +160,8 @@ def decide(session: RecallSession, touched: Touched, error: str = "") -> Decisio
     """
     project = session.project
     matches = [*(find_failing(project, error) if error else ()), *find_anchored(project, touched)]
+    known = {match.entry.id for match in matches}
+    matches += [one for one in find_about(project, touched.used) if one.entry.id not in known]
     if not matches:
         return Decision(Injection(reason="nothing is anchored there"))
     rules = session.rules(asked=True)
@@ -184,7 +202,8 @@ def decide(session: RecallSession, touched: Touched, error: str = "") -> Decisio
 
 def say_why(match: Match) -> str:
     """Return why *match* is given."""
-    return f"it is due at {match.by}" if match.rank == DUE else f"it is anchored to {match.by}"
+    how = {DUE: "due at", NAMED: "about"}.get(match.rank, "anchored to")
+    return f"it is {how} {match.by}"
 
 
 def _words(text: str) -> list[str]:

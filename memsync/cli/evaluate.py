@@ -300,13 +300,16 @@ def _format_replay(found: Mapping[str, Any]) -> str:
     more = [f"  and {len(found['classes']) - _SHOWN} more"] if len(found["classes"]) > _SHOWN else []
     arms = {one["arm"]: one["totals"] for one in found["arms"]}
     splits = {f"  {name}": row for split in ("by_kind", "by_person") for name, row in first[split].items()}
-    return "\n".join(
-        [title, *(known or ["no failure came back"]), *more, "", *_align_rows(_REPLAYED, arms), *_align_more(splits)]
-    )
+    reasons = {f"  {why}": row for why, row in first["by_reason"].items()}
+    tables = [*_align_rows(_REPLAYED, arms), *_align_more(_REPLAYED[:-1], splits), *_align_more(_REASONED, reasons)]
+    return "\n".join([title, *(known or ["no failure came back"]), *more, "", *tables])
 
 
 _SHOWN: Final = 12
 
 
-def _align_more(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return ["", *_align_rows(_REPLAYED[:-1], rows)] if rows else []
+_REASONED: Final = ("in_time", "after_right", "after_wrong", "lines_per_100_calls")
+
+
+def _align_more(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return ["", *_align_rows(columns, rows)] if rows else []

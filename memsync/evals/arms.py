@@ -28,6 +28,7 @@ from memsync.transcripts.events import Session
 
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = {"prompt": 3, "pre-tool": 1, "post-tool": 1}  # lines of the arms that know no gate
+_REASONS: Final = ("it is anchored", "it is due", "it is about", "a call failed with a name", "a call failed with what")
 _KEPT: Final = 64  # words of a question to them
 
 
@@ -83,7 +84,10 @@ class Hooks:
         asked = {**here, "cwd": str(self.root), "session_id": session}
         reply = hooks.answer(self.project, self._client, door, asked)
         reply.used()
-        return Given(reply.given, len(reply.out)) if reply.given else Given()
+        if not reply.given:
+            return Given()
+        why = {id_: next((one for one in _REASONS if text.startswith(one)), "") for id_, text in reply.why.items()}
+        return Given(reply.given, len(reply.out), why)
 
     def learn(self, session: Session) -> list[Memory]:
         """Return what memsync learns of *session* by its rules, everything approved; the copy has it from now on."""

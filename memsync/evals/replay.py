@@ -10,8 +10,8 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -39,10 +39,11 @@ ANOTHER: Final = "another person"
 
 
 class Given(NamedTuple):
-    """What a session was given at one door: the ids of the lines, and how many characters."""
+    """What a session was given at one door: the ids of the lines, how many characters, and at a tool why each line was."""
 
     ids: tuple[str, ...] = ()
     chars: int = 0
+    why: Mapping[str, str] = {}
 
 
 class Arm(Protocol):
@@ -90,7 +91,7 @@ class Totals:
 
 @dataclass(slots=True)
 class Report:
-    """What one arm gave: in all, of each kind of failure, and where the first failure was the same person's or another's.
+    """What one arm gave: in all, of each kind of failure, where the first failure was the same person's or another's, and by which reason.
 
     `met` says of each repeat what became of it, in order; `before` counts the sessions that only taught.
     """
@@ -101,10 +102,12 @@ class Report:
     met: list[dict[str, Any]] = field(default_factory=list)
     by_kind: dict[str, Totals] = field(default_factory=lambda: defaultdict(Totals))
     by_person: dict[str, Totals] = field(default_factory=lambda: defaultdict(Totals))
+    by_reason: dict[str, Totals] = field(default_factory=lambda: defaultdict(Totals))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the totals and their splits."""
-        splits = {"by_kind": self.by_kind, "by_person": self.by_person}
+        reasons = {why: replace(one, calls=self.totals.calls) for why, one in self.by_reason.items() if why}
+        splits = {"by_kind": self.by_kind, "by_person": self.by_person, "by_reason": reasons}
         return {
             "arm": self.arm,
             "totals": self.totals.as_dict(),
@@ -296,14 +299,14 @@ class _Had(NamedTuple):
 
     start: tuple[str, ...]
     prompts: set[str]
-    calls: set[str]
+    calls: dict[str, str]  # and why
 
 
 def _play(report: Report, one: Played, arm: Arm, lines: Lines, met: Mapping[str, str], tree: Tree | None) -> None:
     session, about = one.session, {"cwd": one.session.cwd}
     when = session.start or _UNKNOWN
     started = arm.ask("session-start", f"{session.id}.start", {**about, "source": "startup"}, when)
-    had, done = _Had(started.ids, set(), set()), set[str]()
+    had, done = _Had(started.ids, set(), {}), set[str]()
     there = tree.paths(session.start) if tree else frozenset()
     for step in one.steps:
         when = step.call.when or when
@@ -324,13 +327,24 @@ def _play(report: Report, one: Played, arm: Arm, lines: Lines, met: Mapping[str,
             who = SAME if met[failure.name] == session.person else ANOTHER
             for totals in (report.totals, report.by_kind[failure.kind], report.by_person[who]):
                 _add(totals, counts)
-        had.calls.update(given.ids)
+            early = {**had.calls, **given.why}
+            report.by_reason[_find_reason(early, lines.of(failure.name))].in_time += counts.in_time
+            report.by_reason[_find_reason(after.why, own)].after_right += counts.after_right
+            report.by_reason[next(iter(after.why.values()), "")].after_wrong += counts.after_wrong
+        had.calls.update({**dict.fromkeys(given.ids, ""), **given.why})
         ids = (*given.ids, *after.ids)
         report.totals.calls += 1
         report.totals.stale_lines += sum(_is_stale(lines.memories.get(id_), there) for id_ in ids)
         if not repeats:
             report.totals.lines += len(ids)
             report.totals.chars += given.chars + after.chars
+            for why in (*given.why.values(), *after.why.values()):
+                report.by_reason[why].lines += 1
+
+
+def _find_reason(why: Mapping[str, str], right: Collection[str]) -> str:
+    """Return why the first of the *right* lines was given."""
+    return next((text for id_, text in why.items() if id_ in right), "")
 
 
 def _judge(right: set[str], own: set[str], had: _Had, given: Given, after: Given) -> Totals:

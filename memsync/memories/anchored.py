@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.memories import anchors, commands, lookup, triggers
+from memsync.memories import anchors, commands, lookup, names, triggers
 from memsync.memories.anchors import Anchor, find_block
-from memsync.memories.reach import list_hidden, walk
+from memsync.memories.filters import Filters
+from memsync.memories.reach import list_hidden, search_all, walk
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
 
@@ -26,14 +28,17 @@ DUE: Final = 5
 SYMBOL: Final = 4
 COMMAND: Final = 3
 FILE: Final = 2
+NAMED: Final = 1.5  # not anchored: it is about a name that is used
 FOLDER: Final = 1
+_FEW: Final = 2  # memories about one name: of more, the name tells none
+_POOL: Final = 20
 
 
 class Touched(NamedTuple):
     """What a tool touches: files below the root, commands without what only starts them, what is replaced, and all that is said.
 
     `is_whole`: which part of the files it is cannot be told. `reads` are files that are only read. `lines` are the commands
-    as they are spelled, `names` the paths and patterns.
+    as they are spelled, `names` the paths and patterns, `used` the names in all of it.
     """
 
     paths: Sequence[str] = ()
@@ -44,6 +49,7 @@ class Touched(NamedTuple):
     reads: Sequence[str] = ()
     lines: Sequence[commands.Words] = ()
     names: Sequence[str] = ()
+    used: Sequence[str] = ()
 
     def seen_from(self, prefix: str) -> Touched:
         """Return the same for a root above, from where the files are in the folder *prefix*."""
@@ -67,7 +73,7 @@ class Match(NamedTuple):
 
     entry: Entry
     by: str
-    rank: int
+    rank: float
     is_read: bool = False
 
     @property
@@ -90,6 +96,8 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
     for scope, memory, skill in _list_anchored(project):
         may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
         near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
+        if _is_wrong(memory):  # the folder is where the right one is
+            near = [one for one in near if not one.path.endswith("/")]
         if due := touched.find_due(memory, keys):
             matches.append(Match(project.entry(scope, memory), due, DUE))
             continue
@@ -124,6 +132,43 @@ def find_failing(project: Project, error: str) -> list[Match]:
     hidden = list_hidden(project)
     far = (one for one in find_failing(project.above, error) if one.entry.scope == "project")
     return [*found, *(one for one in far if one.entry.id not in hidden)]
+
+
+def find_about(project: Project, used: Sequence[str]) -> list[Match]:
+    """Return the memories that are about one of the names *used*, which no more than a few are.
+
+    Raises:
+        ConfigError, StoreUnreadable, OutsideTree
+    """
+    if project.layout.root is None or not used:
+        return []
+    path = lookup.path_of(os.path.realpath(project.layout.root), project.env)
+    if not (known := lookup.Lookup(path)).fresh:
+        save_lookup(project, project.env)
+        known = lookup.Lookup(path)
+    due = [name for name in used if known.has_any(names.keys_of((name,)))][:_POOL]
+    found = search_all(project, " ".join(due), Filters(), limit=_POOL).hits if due else ()
+    about = ((hit, set(_names_of(hit.memory))) for hit in found)
+    return [Match(hit, name, NAMED) for hit, own in about for name in due[:_POOL] if name in own]
+
+
+def _names_of(memory: Memory) -> list[str]:
+    """Return the names that *memory* is about; none where it says which name is wrong: it is due there."""
+    return [] if _is_wrong(memory) else names.subjects_of(memory.content)
+
+
+def _is_wrong(memory: Memory) -> bool:
+    return any(text.startswith("not: ") for text in memory.triggers)
+
+
+def _list_names(project: Project) -> Iterator[str]:
+    """Yield the keys of the names that memories are about, paths of any number, others of a few."""
+    counts: Counter[str] = Counter()
+    for _, _, store in walk(project):
+        for memory in store.memories().values():
+            if memory.archived_at is None:
+                counts.update(_names_of(memory))
+    yield from names.keys_of(name for name, count in counts.items() if count <= _FEW or names.is_path(name))
 
 
 def _find_prefix(project: Project) -> str:
@@ -243,7 +288,8 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
         paths = (place.memories, place.pending, place.config)  # not where a link leads, which may be another tomorrow
         files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
-        keys = set(_list_keys(project))
+        project.stores.refresh()
+        keys = {*_list_keys(project), *_list_names(project)}
     keys.discard("")
     lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
 

@@ -116,9 +116,13 @@ class Named:
         found = self._found | dict.fromkeys(defined)
         wrong = [f"$ {' '.join(words)}" for words in self.wrong.commands]
         files = {path.partition("#")[0] for path in found}
-        others = _find_commands(self._content, self.root)
+        told = wrong or list(
+            _find_commands(self._content, self.root)
+        )  # beside a wrong command it is what to run instead
         others = (
-            one for one in others if one.split()[1] not in files and not any(each.startswith(one) for each in wrong)
+            one
+            for one in told
+            if one.split()[1] not in files and not any(each.startswith(f"{one} --") for each in told)
         )
         return tuple(dict.fromkeys((*wrong, *found, *others)))[:_PIECES]
 

@@ -70,7 +70,10 @@ def is_in(name: str, text: str) -> bool:
         return False
     before = r"(?<![\w.-])" if name[0] in ".-" else r"(?<![\w-])"
     after = r"(?![\w-])" if name[-1].isalnum() or name[-1] == "_" else ""
-    return re.search(before + re.escape(name) + after + (r"(?!\.\w)" if "." in name else ""), text) is not None
+    return (
+        re.search(before + re.escape(name) + after + (r"(?!\.\w)" if "." in name or "/" in name else ""), text)
+        is not None
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,69 @@
+"""Names in a text: identifiers and paths, as code spells them; and by which of them a memory is due where one is used. Imports next to nothing: hooks wait for it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MARK = "~ "  # before a name, among the keys of what is anchored
+_LONGEST = 65_536  # characters of a text that are looked at
+_MOST = 2_048  # names of a call
+_SUBJECT = 10  # words of a memory, among which is what it is about
+_LEAST = 4  # letters of a name
+_NAME = re.compile(r"[\w$@.-]+(?:(?:/|::)[\w$@.-]+)*")
+_CODE = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|\w[./]\w|::|[A-Z]{1,5}\d{3,5}$|^\.[a-z]")
+_BRANDS = frozenset(
+    """GitHub GitLab JavaScript TypeScript OpenAI PostgreSQL GraphQL MongoDB DevOps MySQL SQLite PyTorch TensorFlow FastAPI WebSocket WebSockets
+    DynamoDB NodeJS VSCode DeepSeek ChatGPT YouTube LinkedIn PowerShell macOS""".split()
+)
+_ENDINGS = frozenset(
+    """py pyi js jsx mjs cjs ts tsx go rs java kt rb php c h cc cpp hpp cs swift scala lua sh bash ps1 sql html css scss vue svelte md mdx rst txt json
+    jsonl yaml yml toml ini cfg conf env lock xml csv proto graphql tf gradle ipynb""".split()
+)
+_ADVICE = re.compile(
+    r"\b(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.;:!?]\s|\b(?:never|not|instead of|rather than|but)\b", re.IGNORECASE)
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in *text*, each once, in order; no paths, for what is there is no name."""
+    return list(dict.fromkeys(name for _, name in _find(text[:_LONGEST]) if not is_path(name)))[:_MOST]
+
+
+def is_path(name: str) -> bool:
+    """Tell whether *name* is that of a file or a folder, which is a name only where there is none."""
+    return "/" in name or name[:1] == "." or name.rpartition(".")[2] in _ENDINGS
+
+
+def _find(text: str) -> Iterator[tuple[int, str]]:
+    for match in _NAME.finditer(text):
+        name = match[0].strip("-@").rstrip(".")
+        if len(name) >= _LEAST and not name[0].isdigit() and name not in _BRANDS and _CODE.search(name):
+            yield match.start(), name
+
+
+def subjects_of(content: str) -> list[str]:
+    """Return the names that the memory *content* is about: paths, and of others those at its beginning that it does not advise to use."""
+    found: dict[str, None] = {}
+    for at, name in _find(content):
+        before = content[:at]
+        if is_path(name) or (len(before.split()) < _SUBJECT and not _is_advised(before)):
+            found[name] = None
+    return list(found)
+
+
+def _is_advised(before: str) -> bool:
+    """Tell whether what stands behind *before* is what a text advises to use: not where the clause began with a "never"."""
+    last = max(_CLAUSE.finditer(before), key=lambda one: one.end(), default=None)
+    is_denied = last is not None and last[0][0].isalpha()
+    return not is_denied and _ADVICE.search(before, last.end() if last else 0) is not None
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """Return the keys of *names* in the lookup file."""
+    return [MARK + name for name in names]
