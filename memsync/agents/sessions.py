@@ -101,8 +101,10 @@ def list_sessions(project: Project) -> list[Session]:
             chars[id_] += size if isinstance(size := note.get("chars"), int) and 0 <= size < _MOST else 0
             found.setdefault(id_, []).extend(_list_given(note, contents))
             prompts.setdefault(id_, []).extend([str(note.get("at"))] if note.get("event") == "prompt" else [])
-    for scope in project.stores:
+    for scope in sorted(project.stores, key="global".__eq__):
         for id_, memory, action, at in project.state(scope).session_uses():
+            if scope == "global" and id_ not in found:
+                continue  # a session of another repository, which was given a memory of all projects
             known = found.setdefault(id_, [])
             what, why = _DONE[action]
             is_logged = any(event.id == memory and (action not in OUTCOMES or event.what == what) for event in known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from helpers import memsync
+from helpers import GitRepo, memsync
 
 from memsync import Memsync
 
@@ -43,6 +43,16 @@ def test_a_session_shows_what_it_was_given_and_why_but_not_what_was_asked(repo, 
     assert "about 0 tokens" not in page.text
     assert "which Node version" not in page.text
     assert "memsync sessions show s-one" in page.text
+
+
+def test_a_session_of_another_repository_is_not_listed_for_the_global_memory_that_it_was_given(repo, tmp_path, browse):
+    other = GitRepo.create(tmp_path / "other")
+    for one in (repo, other):
+        assert memsync("init", "--agent", "none", cwd=one.root).code == 0
+    assert memsync("remember", "--global", "CI needs Node 20 for the build", cwd=repo.root).code == 0
+    hook(other, prompt="which Node version does the build of CI need?")
+    assert "1 session" in browse(other.root).get("/sessions").text
+    assert "No session yet" in browse(repo.root).get("/sessions").text
 
 
 def test_a_prompt_that_is_tried_says_by_which_rule_each_memory_is_left_out_and_notes_nothing(known):
