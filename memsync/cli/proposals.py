@@ -23,7 +23,7 @@ from memsync.learn.extract import Extracted
 from memsync.learn.extract import extract as take
 from memsync.learn.lessons import transcript_of
 from memsync.learn.scan import start
-from memsync.learn.session_end import MOST_OF_ONE
+from memsync.learn.session_end import LEAST_OF_ONE, MOST_OF_ONE
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry
@@ -156,7 +156,9 @@ def learn(project: Project, /, last: bool, since: str | None, dry_run: bool, no_
     found: dict[Path, Extracted] = {}
     for path in own if since else own[-1:]:
         with suppress(ImportFailed):  # one that its client is writing, or has left damaged
-            found[path] = take(project, path, use_model=not no_llm, dry_run=dry_run, most=MOST_OF_ONE)
+            found[path] = take(
+                project, path, use_model=not no_llm, dry_run=dry_run, most=MOST_OF_ONE, least=LEAST_OF_ONE
+            )
     if not found:
         raise UsageError(
             "no session of this repository is on this machine; ", Remedy("memory extract"), " FILE reads another"

@@ -17,7 +17,7 @@ from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.corrections import find_corrected, reword
 from memsync.learn.known import Known
 from memsync.learn.repairs import find_missing_in, repairs
-from memsync.learn.said import Lesson, lessons
+from memsync.learn.said import Lesson, is_ruled, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said
 from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, is_said_to_last, why_dropped
@@ -51,7 +51,7 @@ _WHY: Final = {
     "agent": "the agent found it out, a command shows it, and the user agreed",
 }
 _WORTH, _EACH, _MOST = 0.65, 0.05, 0.8  # importance of a failure that was met once, of each more time, and the most
-_CORRECTED: Final = 0.75  # and at least of what the user put right
+_CORRECTED, _RULED = 0.75, 0.7  # and at least of what the user put right, and of what is said with a word of a rule
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -74,9 +74,17 @@ class Extracted:
 
 
 def extract(
-    project: Project, source: Path, *, use_model: bool = True, dry_run: bool = False, most: int | None = None
+    project: Project,
+    source: Path,
+    *,
+    use_model: bool = True,
+    dry_run: bool = False,
+    most: int | None = None,
+    least: float = 0.0,
 ) -> Extracted:
-    """Propose the memories that *source* holds, at most *most*: a transcript, or any text or Markdown. They wait for approval.
+    """Propose the memories that *source* holds: a transcript, or any text or Markdown. They wait for approval.
+
+    At most *most*, and of what rules find only what is *least* important or more.
 
     Raises:
         ImportFailed: it cannot be read.
@@ -102,6 +110,8 @@ def extract(
         due = {one.line: one for one in heard if one.triggers}
         proposed = (_name_session(_make_due(one, due), session.id) for one in result.proposed)
         result = _leave_out_known(project, replace(result, proposed=tuple(proposed)))
+    if result.by == "rules":
+        result = replace(result, proposed=tuple(one for one in result.proposed if one.memory.importance >= least))
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
 
@@ -216,8 +226,8 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
             memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
             if one.by == "failed":
                 memory = memory._replace(memory_type="fact", importance=min(_WORTH + _EACH * (one.times - 1), _MOST))
-            elif one.by in ("refused", "corrected"):
-                memory = memory._replace(importance=max(memory.importance, _CORRECTED))
+            elif least := _CORRECTED if one.by in ("refused", "corrected") else _RULED if is_ruled(one.text) else 0.0:
+                memory = memory._replace(importance=max(memory.importance, least))
             proposed.append(Proposal(memory=memory, rationale=_WHY[one.by], where=f"{name}:{one.line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped))
 

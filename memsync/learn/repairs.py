@@ -98,7 +98,10 @@ def _explain(failure: Failure, tried: Sequence[Tried], number: int, find_missing
 def _explain_rule(rule: str, one: Tried, after: Sequence[Tried]) -> Lesson | None:
     """Return what a linter refuses, if the same command passed it later, with the lines that were changed for it."""
     line = re.search(rf"(?m)^(\S+?):(\d+)(?::\d+)?:?\s+(.*)[(\[]{re.escape(rule)}[)\]]\s*$(?:\n(.*))?", one.result.text)
-    if line is None or has("trivial", rule) or is_look(one.call.command):
+    is_found = not one.result.failed and is_look(
+        " ".join(find_words(one.call.command)[:1])
+    )  # by a search, not by a linter
+    if line is None or is_found or has("trivial", rule):
         return None
     command = head_of(_last_command(one.call.command))
     passed = next(

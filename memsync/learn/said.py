@@ -207,6 +207,11 @@ def _lasts(said: str, message: _Message) -> bool:
     return _is_general(said, message, len(words))
 
 
+def is_ruled(said: str) -> bool:
+    """Tell whether a statement has the word of a rule, a decision or a preference, in one of the languages that are heard."""
+    return any(has(name, said) for name in ("rule", "decided", "owns", "we", "likes"))
+
+
 def _is_general(said: str, message: _Message, words: int) -> bool:
     """Tell whether a sentence without the words of a rule is one, or states a fact about something exact."""
     if has("policy", said):

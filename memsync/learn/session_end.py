@@ -20,6 +20,7 @@ from memsync.system.texts import count
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
 MOST_MEMORIES: Final = 50
 MOST_OF_ONE: Final = 5  # memories of one session, the best: what can be judged in a minute
+LEAST_OF_ONE: Final = 0.65  # their importance: without a word of a rule, what is said is mostly of the hour
 MOST_SKILLS: Final = 5
 _FEWEST_COMMANDS: Final = 2
 _NAME_WORDS: Final = 4
@@ -52,7 +53,8 @@ def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -
             "extracted": 0,
             "reason": f"{count(waiting, 'candidate')} {'waits' if waiting == 1 else 'wait'}; `memsync candidates` shows them",
         }
-    found = extract(project, transcript, use_model=use_model, most=min(MOST_OF_ONE, MOST_MEMORIES - waiting))
+    most = min(MOST_OF_ONE, MOST_MEMORIES - waiting)
+    found = extract(project, transcript, use_model=use_model, most=most, least=LEAST_OF_ONE)
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 
 

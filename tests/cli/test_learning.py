@@ -216,6 +216,11 @@ def test_what_has_to_run_before_is_told_where_nothing_else_was_changed(shop):
     assert repairs(shop, edited) == []
 
 
+def test_what_a_search_prints_is_no_rule_of_a_linter(shop):
+    session = Session().says("where?").call("Bash", LINT, command="rg -n 'err' src > /tmp/found; cat /tmp/found")
+    assert repairs(shop, session.call("Bash", "", command="rg -n 'err' src > /tmp/found; cat /tmp/found")) == []
+
+
 def test_tests_that_fail_and_are_made_green_teach_nothing(shop):
     session = Session().says("fix it").call("Bash", "--- FAIL: TestSave\nFAIL", failed=True, command="go test ./...")
     session.call("Bash", command="go generate ./...").call("Bash", command="go test ./...")
@@ -287,11 +292,21 @@ def test_learn_takes_the_last_session_of_this_repository_or_all_since_a_day(shop
     keep(Session("a", shop).says("We never deploy on a Friday."), 1_780_000_000)
     keep(many, 1_781_000_000)
     keep(Session("c", shop.parent).says("We never speak of elsewhere."), 1_782_000_000)
+    many.says("The export in `jobs/export.py` is in CSV.")
+    keep(many, 1_781_000_000)
     (last,) = learn(shop, "--dry-run")
+    assert not any("CSV" in text for text in last)
     assert len(last) == 5
     assert learn(shop, "--last", "--dry-run") == [last]
     assert learn(shop, "--since", "2026-06-09") == [last]
     assert learn(shop, "--since", "2026-05-01")[0] == ["We never deploy on a Friday."]
+
+
+def test_facts_without_a_word_of_a_rule_are_only_listed_by_extract(shop):
+    fact = Session("a", shop).says("The export in `jobs/export.py` is in CSV.")
+    keep(fact, 1_780_000_000)
+    assert learn(shop, "--dry-run") == [[]]
+    assert texts(shop, fact) == ["The export in `jobs/export.py` is in CSV."]
 
 
 def test_learn_says_where_sessions_are_missing(shop):
