@@ -17,7 +17,7 @@ _PROGRAMS: Final = (  # that are no ordinary words
 _NAME: Final = re.compile(
     r"`([^`\n]{2,120})`|(?<![\w./:@\"'-])("
     r"--?[a-zA-Z][\w-]+|(?:[\w.@-]+/)+(?:[\w.@-]*\.[a-zA-Z]\w*)?|\.?\w[\w-]*(?:\.[\w-]+)*\.[a-z][a-z0-9]{0,7}|\.[a-z][\w-]{2,}"
-    rf"|\w+_\w+|\w+(?:\.\w+)*\(\)|[a-z]+[A-Z]\w+|{_PROGRAMS})(?![\w/])"
+    rf"|\w+_\w+|[a-z]\w*\.[A-Z]\w+|\w+(?:\.\w+)*\(\)|[a-z]+[A-Z]\w+|{_PROGRAMS})(?![\w/])"
 )
 _ABBREVIATED: Final = frozenset({"e.g", "i.e", "z.b", "d.h", "u.a", "s.o"})
 # Options that hardly say which command they are of.
@@ -37,8 +37,8 @@ _OR: Final = rf"(?:,? (?:or|nor|oder|noch) {_SMALL}{_N})?"
 _GONE: Final = (
     r"(?:does not exist|doesn't exist|do not exist|don't exist|no longer exists?|(?:is|are) gone|is no more|never existed"
     r"|(?:is|are|was|were|has been|have been|got) (?:removed|deleted|renamed|replaced|dropped|deprecated|superseded|retired|moved)"
-    r"|is (?:deprecated|obsolete|wrong|not there)|moved to|existier(?:t|en) nicht|gibt es nicht|gibt's nicht"
-    r"|(?:wurden?|ist|sind) (?:entfernt|gelöscht|umbenannt|ersetzt|abgeschafft|veraltet|weg|falsch)|heißt (?:jetzt|nun)|is (?:now|now called) (?=\0))"
+    r"|is (?:deprecated|obsolete|wrong|forbidden|banned|not (?:there|allowed|an? (?:option|flag|command)))|moved to|existier(?:t|en) nicht|gibt es nicht|gibt's nicht"
+    r"|(?:wurden?|ist|sind) (?:entfernt|gelöscht|umbenannt|ersetzt|abgeschafft|veraltet|weg|falsch|verboten)|heißt (?:jetzt|nun)|is (?:now|now called) (?=\0))"
 )
 _WRONG: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
