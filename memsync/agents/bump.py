@@ -13,8 +13,7 @@ from memsync.agents import hooklog
 from memsync.agents.injection import Injection, Reply
 from memsync.agents.notes import scope_of
 from memsync.agents.session import RecallSession
-from memsync.memories.anchored import COMMAND, DUE, Match
-from memsync.memories.screening import is_whole_command
+from memsync.memories.anchored import Match
 from memsync.poison.guard import quoted
 from memsync.records import shown_id
 
@@ -31,8 +30,7 @@ def list_bumps(session: RecallSession, matches: Sequence[Match]) -> list[Match]:
     if project.settings.bump != "sure" or not session.id:
         return []
     rules = session.rules(asked=True)._replace(ledger={})
-    sure = (one for one in matches if one.rank == DUE or (one.rank == COMMAND and is_whole_command(one.by)))
-    new = (one for one in sure if not (one.is_read or session.is_told(_mark(one))))
+    new = (one for one in matches if one.is_sure and not session.is_told(_mark(one)))
     free = (one for one in new if not (rules.refusal(one.entry) or session.why_withheld(one.entry)))
     return [one for one in free if project.screening.may_stop(one.entry)]
 

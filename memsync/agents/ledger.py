@@ -111,9 +111,16 @@ class Ledger:
 
         def note(variables: dict[str, Any]) -> dict[str, Any]:
             shown = {_SHOWN: {**_dict_of(variables.get(_SHOWN)), **named}} if named else {}
-            return {**variables, LEDGER: {**ledger_of(variables), **given}, **shown}
+            started = variables.get(_STARTED)
+            left = {_STARTED: [id_ for id_ in started if id_ not in given]} if isinstance(started, list) else {}
+            return {**variables, LEDGER: {**ledger_of(variables), **given}, **shown, **left}
 
         self._change(note)
+
+    def given_at_start(self) -> Collection[str]:
+        """Return the ids of what was given at the start of the session, and not since."""
+        started = self.variables().get(_STARTED)
+        return started if isinstance(started, list) else ()
 
     def keep_start(self, injections: Sequence[Injection]) -> None:
         """Keep what was given at the start of the session."""

@@ -164,7 +164,9 @@ def decide(session: RecallSession, touched: Touched, error: str = "") -> Decisio
     matches += [one for one in find_about(project, touched.used) if one.entry.id not in known]
     if not matches:
         return Decision(Injection(reason="nothing is anchored there"))
+    again = {match.entry.id for match in matches if match.is_sure}.intersection(session.given_at_start())
     rules = session.rules(asked=True)
+    rules = rules._replace(ledger={id_: key for id_, key in rules.ledger.items() if id_ not in again})
     refused: dict[str, str] = {}
     fitting: list[Match] = []
     replaced = {old for match in matches for old in match.entry.memory.supersedes}

@@ -16,6 +16,7 @@ from memsync.memories.anchors import Anchor, find_block
 from memsync.memories.filters import Filters
 from memsync.memories.reach import list_hidden, search_all, walk
 from memsync.memories.results import Entry
+from memsync.memories.screening import is_whole_command
 from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class Match(NamedTuple):
     by: str
     rank: float
     is_read: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is due for certain: at a name that is wrong, at a failure that it waits for, or at a whole command."""
+        return self.rank == DUE or (self.rank == COMMAND and not self.is_read and is_whole_command(self.by))
 
     @property
     def where(self) -> str:

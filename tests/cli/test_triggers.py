@@ -209,6 +209,16 @@ def test_a_memory_is_given_once_a_session_and_what_gave_it_can_be_read(run, hook
     assert "given: would be given\n    it is due at fails: E42" in failed
 
 
+def test_what_the_start_of_a_session_gave_is_given_once_more_where_it_is_due(run, hook):
+    remember(run, "The config is `.golangci.yaml`, not `.golangci.yml`")
+    begun = run("hook", "session-start", stdin=json.dumps({"session_id": "one", "source": "startup"}))
+    assert "The config is" in begun.out
+    given = [
+        bool(hook("Bash", {"command": line}, session="one")) for line in ("ls", "cat .golangci.yml", "rm .golangci.yml")
+    ]
+    assert given == [False, True, False]
+
+
 def test_a_memory_of_every_project_is_due_too(run, hook):
     remember(run, "Use pnpm, never npm", "--global")
     assert [bool(hook("Bash", {"command": "npm ci"})) for _ in range(2)] == [True, True]
