@@ -61,17 +61,25 @@ class _Agent(click.ParamType[str]):
     help="Connect this client (repeat for more), or all, or none. Default: those found here.",
 )
 @click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
+@click.option("--user", is_flag=True, help="Connect the clients by your own settings, for every folder of it.")
 @click.option("--allow-tools", is_flag=True, help="Let the clients read with our tools without asking you.")
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def init(
-    project: Project, /, agents: tuple[str, ...], stealth: bool, allow_tools: bool, no_git_hooks: bool, dry_run: bool
+    project: Project,
+    /,
+    agents: tuple[str, ...],
+    stealth: bool,
+    user: bool,
+    allow_tools: bool,
+    no_git_hooks: bool,
+    dry_run: bool,
 ) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
     Writes hooks and the MCP server into the project's settings of each client
-    (docs/clients.md says which files); with --stealth into your own settings.
-    Whatever else is in a file keeps every byte. Git hooks take memories into
+    (docs/clients.md says which files); with --stealth or --user into your own
+    settings, whose hooks do nothing elsewhere. Whatever else is in a file keeps every byte. Git hooks take memories into
     your commits.
 
     With hooks, and all of them by `all`: claude codex gemini copilot opencode
@@ -89,13 +97,20 @@ def init(
     Examples:
       memsync init
       memsync init --agent claude --agent codex
+      memsync init --user --agent claude
       memsync init --stealth
       memsync init --agent all --dry-run
     """
     stealth = stealth or project.settings.stealth
     clients = installing.choose(project, agents)
     result = installing.init(
-        project, clients, stealth=stealth, dry_run=dry_run, git_hooks=not no_git_hooks, allow_tools=allow_tools
+        project,
+        clients,
+        stealth=stealth,
+        dry_run=dry_run,
+        git_hooks=not no_git_hooks,
+        allow_tools=allow_tools,
+        user=user,
     )
     if result.done and not dry_run:
         project.journal.note_change("set memsync up here", "uninstall")

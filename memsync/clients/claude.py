@@ -53,6 +53,7 @@ CLAUDE: Final = Client(
         File("", "settings.json", _ALLOWED),
     ),
     after="start Claude Code here, and allow its MCP server memsync when it asks",
+    looks_above=False,  # but for .mcp.json
     after_private=f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
     lost={"session-start": ("compact", "clear")},
     asks=True,
@@ -97,6 +98,7 @@ QWEN: Final = Client(
         ),
     ),
     after="start Qwen Code here, and trust the folder when it asks",
+    looks_above=False,
     lost={"session-start": ("compact", "clear")},
     # It asks what to add for a subagent and, up to 0.24.4, adds it nowhere: it is only noted that one is at work.
     ignored={"subagent-start": ANY},

@@ -214,6 +214,7 @@ class Client(NamedTuple):
     `restates`: what begins a line of its transcript that says the whole context anew, as it is after a compaction.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
     `asks`: a hook before a tool may have it ask the user, `denies`: may refuse the call, with a reason for the model.
+    `looks_above`: started in a folder of the project it reads the settings that the project has in its root.
     `variables` of the environment are those that only the commands have which its agent runs.
     """
 
@@ -236,6 +237,7 @@ class Client(NamedTuple):
     keeps_prompts: bool = True
     asks: bool = False
     denies: bool = False
+    looks_above: bool = True
     variables: tuple[str, ...] = ()
 
     @property

@@ -77,6 +77,7 @@ GEMINI: Final = Client(
         ),
     ),
     after="start Gemini CLI here, and trust the folder when it asks",
+    looks_above=False,
     turn="timestamp",
     lost={"session-start": ("clear",), "pre-compact": ("manual",)},
     ignored={"pre-compact": ("auto",)},

@@ -107,10 +107,21 @@ def _survey_one(project: Project, client: Client, *, used: bool) -> ClientStatus
             is_wired=bool(sources),
             stealth=project.settings.stealth,
         )
+    notes += _find_blindness(project, client, sources)
     where = tuple(source.where for source in sources)
     return ClientStatus(
         client=client.name, used=used, hooks=hooks, mcp=server, block=block, where=where, notes=tuple(notes)
     )
+
+
+def _find_blindness(project: Project, client: Client, sources: Iterable[Source]) -> Iterator[str]:
+    """Yield that *client*, started where we are, reads none of the project's settings, if it has its hooks there only."""
+    root, start = project.layout.root, project.layout.start
+    hooked = [Path(source.where.removesuffix(" (plugin)")) for source in sources if source.hooks == "installed"]
+    if client.looks_above or root is None or start == root or not hooked:
+        return
+    if all(path.is_relative_to(root) for path in hooked):
+        yield f"started in {start} it reads no hooks of the project; `memsync init --user --agent {client.name}` connects it there"
 
 
 def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:

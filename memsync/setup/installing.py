@@ -53,10 +53,12 @@ def init(
     dry_run: bool,
     git_hooks: bool = True,
     allow_tools: bool = False,
+    user: bool = False,
 ) -> Installed:
     """Make the project ready for memories and tell git and *clients* of it. Does nothing the second time.
 
-    With *allow_tools* the clients read with our tools without asking. Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
+    With *allow_tools* the clients read with our tools without asking. Under *stealth* nothing of ours is in the work tree: the clients learn it
+    from the user's own settings, as they do for the *user*, wherever below the root they are started.
 
     Raises:
         SettingsRefused: a client's settings cannot be edited; nothing was written.
@@ -65,7 +67,8 @@ def init(
     scope: Scope = "stealth" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
     clients = [name for name in known.list_names() if name in clients or name in _list_clients(moves_out)]
-    changes = install.plan(project, clients, stealth=stealth, allow_tools=allow_tools)
+    in_home = stealth or user
+    changes = install.plan(project, clients, stealth=in_home, allow_tools=allow_tools)
     is_switched = stealth and not project.settings.stealth
     if dry_run:
         switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
@@ -73,7 +76,7 @@ def init(
     else:
         done = _go_private(project, moves_out, move=True, is_switched=is_switched) if stealth else []
         done += repository.init(project)
-        _connect(project, clients, changes, stealth=stealth)
+        _connect(project, clients, changes, stealth=in_home)
     hooked, why_not = _install_git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
     server, line = _ask_server(project, clients, dry_run=dry_run)
     return Installed(
@@ -83,7 +86,7 @@ def init(
             *stay,
             *why_not,
             *filter(None, [line]),
-            *_list_next_steps(clients, changes, stealth=stealth),
+            *_list_next_steps(clients, changes, stealth=in_home),
             *_warn(project, changes),
         ),
         server=server,
@@ -209,7 +212,9 @@ def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
 def _list_next_steps(clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> list[str]:
     found = [known.find(name) for name in clients if name in _list_clients(changes)]
     after = [client.after_private if stealth else client.after for client in found]
-    return [f"next: {text}" for text in after if text]
+    blind = [] if stealth else [client.title for client in found if not client.looks_above]
+    below = f"these settings are not read in a subfolder by {' and '.join(blind)}; `memsync init --user` connects there, too"
+    return [*(f"next: {text}" for text in after if text), *([below] if blind else [])]
 
 
 def _list_clients(changes: Sequence[Change]) -> list[str]:

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from helpers import memsync
 
 from memsync import Memsync
 from memsync.clients import known
@@ -200,6 +201,32 @@ def test_under_stealth_only_the_settings_of_the_user_are_written(repo, home):
         "gemini": ("installed", "installed"),
     }
     assert stat.S_IMODE((home / ".codex" / "config.toml").stat().st_mode) == 0o600
+
+
+def test_for_the_user_alone_hooks_are_in_the_home_and_memories_in_the_project_and_all_of_it_goes_again(repo, home):
+    before = sorted(path.name for path in repo.root.iterdir())
+    said = memsync("init", "--user", "--agent", "claude", "--agent", "gemini", cwd=repo.root).out
+    assert "subfolder" not in said
+    assert {".claude/settings.json", ".gemini/settings.json"} <= {os.path.relpath(path, home) for path in tree(home)}
+    assert {*before, ".gobby", ".gitattributes"} == {path.name for path in repo.root.iterdir()}
+    assert "nothing to do" in memsync("init", "--user", "--agent", "claude", cwd=repo.root).out
+    inner = repo.root / "packages" / "api"
+    inner.mkdir(parents=True)
+    assert "reads no hooks" not in memsync("status", cwd=inner).out
+    memsync("uninstall", cwd=repo.root)
+    assert "memsync hook" not in "".join(path.read_text() for path in home.rglob("settings.json"))
+
+
+def test_in_a_folder_a_client_that_reads_no_settings_of_the_project_is_told_of_and_others_are_not(repo):
+    done = init(repo, "claude", "codex", "qwen")
+    assert any("not read in a subfolder by Claude Code and Qwen Code" in note for note in done.notes)
+    inner = repo.root / "packages" / "api"
+    inner.mkdir(parents=True)
+    for place, blind in ((repo.root, set()), (inner, {"claude", "qwen"})):
+        found = survey(Memsync.open(place))
+        assert {
+            one.client for one in found if any("reads no hooks of the project" in note for note in one.notes)
+        } == blind
 
 
 def test_the_server_that_claude_code_was_told_of_by_its_own_command_is_seen(repo, home):
