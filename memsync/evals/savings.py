@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import secrets
 from memsync.evals.arms import Hooks
-from memsync.evals.replay import Given, Lines, Played, Step, replay
+from memsync.evals.replay import Given, Lines, Played, Step, find_missing, replay
 from memsync.evals.trials import Track, Trial
 from memsync.learn.candidates import Proposal
+from memsync.learn.extract import place
 from memsync.learn.failures import Failure, program_of
+from memsync.learn.repairs import Tried, explain
+from memsync.learn.said import Lesson
 from memsync.learn.transcripts import list_here
-from memsync.memories import commands
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id, format_time
 from memsync.system.texts import count, one_line
@@ -28,14 +29,10 @@ _SHOWN: Final = ("id", "content", "triggers", "anchors")
 _PAUSE: Final = 300.0  # seconds that count of a longer pause: the user was away
 _TRIES: Final = 20  # calls after a failure that are looked at
 _LONGEST: Final = 120  # characters of what identifies a class, or of a linter's words, in a memory
-_PLACED: Final = re.compile(r"^\S+?:\d+(?::\d+)?:?\s*(?:error:|warning:)?\s*")
-_OF_CODE: Final = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\b\d+\b")
-_NAMED: Final = re.compile(r"\s*[(\[][\w-]+[)\]]$")
-_PLAIN: Final = re.compile(r"[\w@:.+-]+")
 _WORDING: Final = {  # what a memory says of each kind of name, its trigger, its anchor: {0} is the name, {1} the command
     "path": ("There is no `{0}` in this repository", "not: {0}", ""),
     "name": ("There is no command, script or target `{0}` in this project", "not: {0}", ""),
-    "flag": ("`{1}` has no option `{0}`", "", "$ {1} {0}"),
+    "flag": ("`{1}` has no option `{0}`", "", "$ {1}"),
     "rule": ("The linter's rule `{0}` fails here again and again", "fails: {0}", ""),
     "module": ("The module `{0}` is not installed where the agents work", "fails: {0}", ""),
     "program": ("The program `{0}` is not installed where the agents work", "", "$ {0}"),
@@ -43,12 +40,11 @@ _WORDING: Final = {  # what a memory says of each kind of name, its trigger, its
 
 
 class Miss(NamedTuple):
-    """One failing call: its session, the calls that it cost, and the step that worked in its place, if one did."""
+    """One failing call: its session, and the calls that it cost."""
 
     played: Played
     at: int
     cost: range
-    cure: Step | None
 
     @property
     def step(self) -> Step:
@@ -100,6 +96,7 @@ class Saving:
             "first": _spell_time(self.first),
             "last": _spell_time(self.again[-1]),
             "in_time": self.in_time,
+            "about": about.content if (about := _write(self.failure)) else "",
             "memory": self.memory and {name: getattr(self.memory, name) for name in _SHOWN},
             **(said if words else {}),
         }
@@ -146,8 +143,7 @@ def find_savings(trial: Trial, since: dt.datetime | None = None) -> Savings:
     for one in trial.played:
         for at, step in enumerate(one.steps):
             for failure in step.failures:
-                misses[failure.name].append(Miss(one, at, *_follow(one.steps, at)))
-    there = trial.tree.paths(None) if trial.tree else frozenset[str]()
+                misses[failure.name].append(Miss(one, at, _follow(one.steps, at)))
     found, spent = [], dict[tuple[str, int], float]()
     for known in trial.classes:
         first, *rest = misses[known.failure.name]
@@ -155,7 +151,7 @@ def find_savings(trial: Trial, since: dt.datetime | None = None) -> Savings:
         if again:
             cost = {(one.played.session.id, at): _measure(one.played.steps, at) for one in again for at in one.cost}
             spent |= cost
-            memory = _propose(known.failure, [first, *again], there)
+            memory = _propose(known.failure, [first, *again], trial)
             found.append(Saving(known.failure, first, tuple(again), len(cost), sum(cost.values()) / 60, memory))
     found.sort(key=lambda one: (-one.calls, one.failure.name))
     return Savings(found, len(spent), sum(spent.values()) / 60)
@@ -186,8 +182,8 @@ def try_out(trial: Trial, savings: Savings, since: dt.datetime | None, track: Tr
     return savings._replace(found=[replace(one, in_time=counts[one.failure.name]) for one in savings.found])
 
 
-def _follow(steps: Sequence[Step], at: int) -> tuple[range, Step | None]:
-    """Return what the failure at *at* cost: the calls up to the next of that program or tool that worked, and that one.
+def _follow(steps: Sequence[Step], at: int) -> range:
+    """Return what the failure at *at* cost: the calls up to the next of that program or tool that worked.
 
     The call alone, where none did within 20 calls, or before the user said something.
     """
@@ -198,8 +194,8 @@ def _follow(steps: Sequence[Step], at: int) -> tuple[range, Step | None]:
             break
         has_worked = step.result is not None and step.error is None and not step.failures
         if has_worked and (program_of(step.call) or step.call.tool) == what:
-            return range(at, later), step
-    return range(at, at + 1), None
+            return range(at, later)
+    return range(at, at + 1)
 
 
 def _measure(steps: Sequence[Step], at: int) -> float:
@@ -227,75 +223,38 @@ def list_proposals(savings: Savings) -> list[Proposal]:
     ]
 
 
-def _propose(failure: Failure, misses: Sequence[Miss], there: Collection[str]) -> Memory | None:
-    """Return a memory that would have helped; None where the cause is gone, or the name is a secret or no plain short word."""
-    what, word = failure.name.partition(" ")[0], failure.words[0]
-    command = _find_start(word, misses) if what == "flag" else ""
-    if (
-        word in there
-        or (what == "flag" and not command)
-        or len(word) > _LONGEST
-        or not word.isprintable()
-        or "`" in word
-    ):
+def _propose(failure: Failure, misses: Sequence[Miss], trial: Trial) -> Memory | None:
+    """Return what the sessions show to work instead, else that it fails; None where the cause is gone, or a secret would be told."""
+    there = trial.tree.paths(None) if trial.tree else frozenset[str]()
+    about = _write(failure)
+    if about is None or failure.words[0] in there:
         return None
-    more = {"path": partial(_find_right, word, there), "rule": partial(_quote_linter, word, misses)}
-    more["flag"] = partial(_find_option, command, word, misses)
-    content, trigger, anchor = (part.format(word, command) for part in _WORDING[what])
-    content += more[what]() if what in more else ""
-    session = misses[0].played.session.id
-    triggers, anchors = ((one,) if one else () for one in (trigger, anchor))
-    memory = Memory(
-        derive_id(content), content, importance=0.7, source_type="session", source_session_id=session[:64] or None
+    told = [lesson for one in misses if (lesson := _explain(failure, one, trial))]
+    texts = [one.text for one in told]
+    best = max(told, key=lambda one: texts.count(one.text), default=None)
+    content = best.text if best else about.content
+    memory = about._replace(
+        id=derive_id(content), content=content, source_session_id=misses[0].played.session.id[:64] or None
     )
-    return None if secrets.scan(content) else memory._replace(triggers=triggers, anchors=anchors)
+    memory = memory._replace(triggers=best.triggers, anchors=best.anchors) if best else memory
+    return None if secrets.scan(content) else memory
 
 
-def _find_right(word: str, there: Collection[str]) -> str:
-    """Return which path is meant by *word*: the one beside it with another ending, else the only one of that name; "" if none is."""
-    path, known = PurePosixPath(word), [PurePosixPath(one) for one in there]
-    beside = [one for one in known if one.parent == path.parent and one.stem == path.stem]
-    same = [one for one in known if one.name == path.name]
-    return next((f": use `{found[0]}`" for found in (beside, same) if len(found) == 1), "")
+def _write(failure: Failure) -> Memory | None:
+    """Return that *failure* is to be expected, as a memory; None where its name is no plain short word."""
+    what, _, rest = failure.name.partition(" ")
+    if len(rest) > _LONGEST or not rest.isprintable() or "`" in rest:
+        return None
+    content, trigger, anchor = (part.format(failure.words[0], rest.partition(" ")[0]) for part in _WORDING[what])
+    memory = Memory("", content, importance=0.7, source_type="session")
+    return memory._replace(triggers=(trigger,) if trigger else (), anchors=(anchor,) if anchor else ())
 
 
-def _find_start(word: str, misses: Sequence[Miss]) -> str:
-    """Return with which words all commands begin that were given the option *word*, such as `gh pr diff`; "" if none is found."""
-    tried = [words for one in misses if (words := _find_command(one.step, word))]
-    start = list(tried[0][:1]) if tried else []
-    for part in tried[0][1:] if tried else ():
-        if part.startswith("-") or not _PLAIN.fullmatch(part) or any(part not in words for words in tried):
-            break
-        start.append(part)
-    return " ".join(start)
-
-
-def _find_option(command: str, word: str, misses: Sequence[Miss]) -> str:
-    """Return which option of *command* worked instead of *word* most often; "" if none did."""
-    cures = [_find_command(one.cure, "") for one in misses if one.cure]
-    worked = Counter(
-        part
-        for words in cures
-        if " ".join(words).startswith(command)
-        for part in words
-        if part[:2] == "--" != part != word and _PLAIN.fullmatch(part)
-    )
-    return next((f"; `{command} {part}` worked" for part, _ in worked.most_common(1)), "")
-
-
-def _find_command(step: Step, word: str) -> commands.Words:
-    """Return the simple command of *step* that has *word*; without one, the first of the call's program."""
-    program = program_of(step.call)
-    found = [words for words in map(commands.strip, commands.split(step.call.command)) if words]
-    return next((one for one in found if (word in one if word else one[0].rpartition("/")[2] == program)), ())
-
-
-def _quote_linter(word: str, misses: Sequence[Miss]) -> str:
-    """Return what the linter says about the rule *word*, without what is of one place in the code, if it has said so twice."""
-    said: Counter[str] = Counter()
-    for miss in misses:
-        for row in miss.step.result.text.splitlines() if miss.step.result else ():
-            if word in row and _PLACED.match(row):
-                told = _NAMED.sub("", _OF_CODE.sub("…", _PLACED.sub("", row.strip())).removeprefix(f"{word}:"))
-                said[one_line(told, _LONGEST).strip()] += 1
-    return next((f": {told}" for told, times in said.most_common(1) if told and times > 1), "")
+def _explain(failure: Failure, miss: Miss, trial: Trial) -> Lesson | None:
+    """Return what the calls after *miss* show about it, if the files that this names are still there."""
+    session, steps = miss.played.session, miss.played.steps[miss.at :]
+    there = trial.tree.paths(session.start) if trial.tree else frozenset[str]()
+    tried = [Tried(one.call, one.result) for one in steps if one.result]
+    lesson = explain(failure, tried, 0, partial(find_missing, root=session.cwd, there=there))
+    placed = place(lesson, session.cwd, trial.repository) if lesson else None
+    return placed if lesson and placed and len(placed.anchors) == len(lesson.anchors) else None

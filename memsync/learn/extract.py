@@ -128,7 +128,7 @@ def _hear(project: Project, session: Session) -> list[Lesson]:
     root = project.layout.root
     find_missing = find_missing_in(session.cwd, lambda path: root is None or (root / path).exists())
     found = (*lessons(list(transcripts.list_steps(session.events))), *repairs(session.events, find_missing))
-    return [_place(one, session.cwd, root) for one in found]
+    return [place(one, session.cwd, root) for one in found]
 
 
 def _make_due(one: Proposal, due: Mapping[int, Lesson]) -> Proposal:
@@ -137,7 +137,7 @@ def _make_due(one: Proposal, due: Mapping[int, Lesson]) -> Proposal:
     return replace(one, memory=one.memory._replace(anchors=lesson.anchors, triggers=lesson.triggers)) if lesson else one
 
 
-def _place(one: Lesson, there: str, root: Path | None) -> Lesson:
+def place(one: Lesson, there: str, root: Path | None) -> Lesson:
     """Return *one* with the files below *there*, on the machine of the session, as the repository names them, and anchored to those it has."""
     if there:
         below = f"{there.rstrip('/')}/"

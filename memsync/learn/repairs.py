@@ -60,7 +60,7 @@ def repairs(recorded: Iterable[Event], find_missing: FindMissing) -> list[Lesson
         classes = classify(one.call, one.result, find_missing)
         for failure in classes:
             counts[failure.name] += 1
-            if failure.name not in found and (lesson := _explain(failure, tried, number, find_missing)):
+            if failure.name not in found and (lesson := explain(failure, tried, number, find_missing)):
                 found[failure.name] = lesson
         if not classes and one.result.failed and (lesson := _find_variant(tried, number)):
             found.setdefault(lesson.text, lesson)
@@ -79,7 +79,7 @@ def _pair(recorded: Iterable[Event]) -> list[Tried]:
     return found
 
 
-def _explain(failure: Failure, tried: Sequence[Tried], number: int, find_missing: FindMissing) -> Lesson | None:
+def explain(failure: Failure, tried: Sequence[Tried], number: int, find_missing: FindMissing) -> Lesson | None:
     """Return what the calls behind *number* show about the class it failed by."""
     what, _, name = failure.name.partition(" ")
     one = tried[number]

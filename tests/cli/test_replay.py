@@ -48,9 +48,10 @@ def test_a_failure_that_came_back_has_its_cost_and_a_memory_that_would_have_been
     assert one == {
         "class": "flag shopctl --fast", "kind": "command", "times": 1, "sessions": 1, "people": 1, "calls": 2,
         "minutes": 4.0, "first": "2026-03-01T10:02:00.000Z", "last": "2026-03-02T10:02:00.000Z", "in_time": 1,
+        "about": "`shopctl` has no option `--fast`",
         "memory": {
-            "content": "`shopctl sync` has no option `--fast`; `shopctl sync --quick` worked",
-            "triggers": [], "anchors": ["$ shopctl sync --fast"],
+            "content": "`shopctl sync` has no `--fast`; `shopctl sync --quick` works.",
+            "triggers": ["fails: Error: unknown flag: --fast"], "anchors": ["$ shopctl sync"],
         },
     }  # fmt: skip
 
@@ -69,10 +70,11 @@ def test_each_kind_of_name_has_its_memory_and_trigger_and_what_is_there_again_ha
         "Error: Missing script: deploy": ("There is no command, script or target `deploy`", ["not: deploy"], []),
         "No module named 'shoplib'": ("The module `shoplib` is not installed", ["fails: shoplib"], []),
         "bash: shopfmt: command not found": ("The program `shopfmt` is not installed", [], ["$ shopfmt"]),
-        "src/invoice.py:3: line 80 is too long (lll)": ("`lll` fails here again and again: line … is too long", ["fails: lll"], []),
+        "src/invoice.py:3: line 80 is too long (lll)": ("The linter's rule `lll` fails here again and again", ["fails: lll"], []),
     }  # fmt: skip
     days = [Recorder(name, day, shop).prompt("x").name_wrong() for day, name in enumerate("ab", 1)]
     for one in days:
+        one.call("Read", "a", file_path=f"{shop}/config/shop.yaml")
         for text in said:
             one.call("Bash", text, failed=True, command="make all")
         one.call("Read", "File does not exist.", failed=True, file_path=f"{shop}/src/made.py")
@@ -84,8 +86,8 @@ def test_each_kind_of_name_has_its_memory_and_trigger_and_what_is_there_again_ha
     memories = {one["class"]: one["memory"] for one in replay(shop)["back"]}
     assert memories.pop("path src/made.py") is None
     path = memories.pop("path config/shop.yml")
-    assert path["content"] == "There is no `config/shop.yml` in this repository: use `config/shop.yaml`"
-    assert path["triggers"] == ["not: config/shop.yml"]
+    assert path["content"] == "There is no `config/shop.yml`; it is `config/shop.yaml`."
+    assert (path["triggers"], path["anchors"]) == (["not: config/shop.yml"], ["config/shop.yaml"])
     assert len(memories) == len(said)
     for content, triggers, anchors in said.values():
         (memory,) = (one for one in memories.values() if content in one["content"])
@@ -109,22 +111,26 @@ def test_proposed_memories_wait_for_review_and_what_is_refused_does_not_come_aga
 
 
 def test_the_page_stands_alone_and_shows_words_only_when_asked(shop, tmp_path):
-    text = f"Error: unknown flag: --fast <script>alert(1)</script> \x1b[31m Ann said no {SECRET}"
+    text = f"Error: unknown flag: --fast\n<script>alert(1)</script> \x1b[31m Ann said no {SECRET}"
     days = [
-        Recorder(name, day, shop).prompt("Ann wants it").call("Bash", text, failed=True, command="shopctl sync --fast")
+        Recorder(name, day, shop)
+        .prompt("Ann wants it")
+        .call("Bash", text, failed=True, command="shopctl sync --fast")
+        .call("Bash", "ok", command="shopctl sync --quick ann/branch")
         for day, name in enumerate(("session-of-ann", "session-of-ben"), 1)
     ]
     keep(shop, *days)
     page = tmp_path / "page.html"
     replay(shop, "--html", page)
     shared = page.read_text()
-    assert "has no option `--fast`" in shared
+    assert "`shopctl` has no option `--fast`" in shared
     assert "1 of 1" in shared
-    for word in ("Ann", "session-of", str(shop), "://", "src=", "<script", SECRET):
+    for word in ("Ann", "ann/branch", "session-of", str(shop), "://", "src=", "<script", SECRET):
         assert word not in shared
     ran = memsync("replay", "--html", str(page), "--words", cwd=shop)
     assert (ran.code, "session-of-ben:2 shopctl sync --fast" in ran.out) == (0, True)
     whole = page.read_text()
+    assert "`shopctl sync --quick ann/branch` works." in whole
     assert "Ann said no" in whole
     assert not re.search(f"<script|\x1b|{SECRET}", whole)
     page.write_text("mine")
