@@ -47,6 +47,7 @@ What the user gave with the command: {{args}}
 - `memory_type`: `preference` for how somebody wants it, `pattern` for how it is done here, `context` for what is so at the moment, else `fact`.
 - `importance`: 0.9 if ignoring it costs work, 0.7 as a rule.
 - `cues` (`--cue`): two or three questions that it answers, or symptoms, in the words of somebody who does not know it.
+- `anchors` (`--anchor`): the file, folder, symbol or command that it is about, where there is one.
 - Never store a password, a key or a token.
 
 Say in one line what became of it. The answer `exists` means that it was known; if `similar` has a memory that says the opposite, show it and ask

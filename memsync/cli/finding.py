@@ -216,7 +216,8 @@ def _find(
         from memsync.memories.subjects import spell_suggestion, suggest_questions
 
         nearest = suggest_questions(project, found)
-        again, value = spell_suggestion(nearest), value | ({"nearest": nearest} if nearest else {})
+        again = "" if found else spell_suggestion(nearest)  # weak matches show what they are about
+        value |= {"nearest": nearest} if nearest else {}
     if form == Form():
         text = "\n".join(filter(None, [_format_recall(found, project.clock(), explain=explain), again]))
         if at is None and (session := project.journal.session_id):  # no hook gives its agent the same again

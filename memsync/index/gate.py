@@ -26,6 +26,7 @@ from memsync.index.scale import (
     CROWD,
     FADING,
     FEW,
+    FEW_PLACED,
     GENERAL,
     HALF_SAID,
     HIDDEN,
@@ -35,6 +36,7 @@ from memsync.index.scale import (
     LONG,
     MANY,
     MARGIN,
+    NAMED,
     OFTEN,
     PATIENCE,
     RAREST,
@@ -44,6 +46,7 @@ from memsync.index.scale import (
     SUBJECT,
     THIRD,
     TOGETHER,
+    VERBS,
     WORDY,
 )
 from memsync.index.terms import number_of, weigh_term
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
 
 _SHARES: Final = [0.0, *((apart + 1) ** -FADING for apart in range(ASIDE))]  # by how far two words are apart
 _TINY: Final = 1e-9
+_LETTERS: Final = 5  # of a name that is not one by chance
 
 
 class Wording:
@@ -140,8 +144,13 @@ class Gate:
         usually = {term: weigh_term(lens.frequency(term) + OFTEN, lens.live) for term in EVERYDAY.intersection(weights)}
         weights = weights | usually
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
-        self._chunks, self._asked_terms = chunks, query.chunks
-        places, called = _places_of(chunks), list(_called(query, lens, weights))
+        self._asked_terms = query.chunks
+        self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
+        verbs = {number for number, chunk in enumerate(query.chunks) if VERBS.issuperset(chunk)}
+        if len(verbs) < len(chunks):  # they are asked for, and say nothing for what has them
+            chunks = [{} if number in verbs else chunk for number, chunk in enumerate(chunks)]
+        places, called = _places_of(chunks), [one for one in _called(query, lens, weights) if one[1] not in verbs]
+        self._chunks = chunks
         self._spelled = {number_of(term): term for term in chain(places, *(words for words, _, _ in called))}
         self._places = {number_of(term): found for term, found in places.items()}
         self._called = [(frozenset(map(number_of, words)), chunk, rarity) for words, chunk, rarity in called]
@@ -151,7 +160,7 @@ class Gate:
         self._exact = [(number_of(term), weights[term]) for term in exact]
         self._counted = [(number_of(term), weights[term]) for term in query.terms if term in counted] if exact else []
         self._subjects = _find_subjects(query, lens)
-        self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
+        self._named = _find_named(query, lens)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
         self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
@@ -163,6 +172,7 @@ class Gate:
         terms, words, hidden = self._lens.said(slot, memory)
         share = self._share_of_words(words | hidden) if self._exact else 1.0
         evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share) + AT_PLACE * place
+        evidence += NAMED * (not self._named.isdisjoint(words))
         sure = _confidence(evidence - LONG * log(max(len(terms), 1)))
         is_about = self._subjects and not (words.isdisjoint(self._subjects) and hidden.isdisjoint(self._subjects))
         sure = max(sure, BROAD) if is_about else sure
@@ -192,13 +202,14 @@ class Gate:
     @property
     def words(self) -> Collection[int]:
         """The numbers of the words that count, those that were taken for one of the query included."""
-        return self._words.union(*(words for words, _, _ in self._called))
+        return self._words.union(self._named, *(words for words, _, _ in self._called))
 
     def limit(self, held: frozenset[int], lexical: float, semantic: float, place: float = 0.0) -> float:
         """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
         if self._subjects:
             return 1.0
         evidence = self._sum_up(self._found(held, frozenset()), lexical, semantic, 1.0) + AT_PLACE * place
+        evidence += NAMED * (not self._named.isdisjoint(held))
         return _confidence(evidence) + _TINY
 
     def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
@@ -261,6 +272,20 @@ def _find_subjects(query: Query, lens: Lens) -> frozenset[int]:
     subjects = {term for chunk in query.chunks for term in chunk if lens.frequency(term) >= enough}
     is_broad = all(not subjects.isdisjoint(chunk) or GENERAL.issuperset(chunk) for chunk in query.chunks)
     return frozenset(map(number_of, subjects)) if is_broad and lens.live >= FEW else frozenset()
+
+
+def _find_named(query: Query, lens: Lens) -> frozenset[int]:
+    """Return the numbers of the names of several parts in the query that one or two records have: as good as a place that is named."""
+    rare = [term for term in query.identifiers if 0 < lens.frequency(term) <= FEW_PLACED and _is_name(term[1:])]
+    return frozenset(map(number_of, rare))
+
+
+def _is_name(text: str) -> bool:
+    if sum(map(str.isalpha, text)) < _LETTERS or text[1:-1].isalnum():
+        return False
+    from memsync.index.places import GENERIC  # few prompts have such a name
+
+    return text not in GENERIC
 
 
 def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:

@@ -24,7 +24,7 @@ _ANCHORS: Final = 20  # of a record that count: one that is anchored to everythi
 _LONGEST: Final = 300  # characters of one
 
 # Names that so many files have that they name none, folders that hold nearly all, and names of nearly any class or module.
-_GENERIC: Final = frozenset(
+GENERIC: Final = frozenset(
     """readme.md readme.rst readme.txt readme changelog.md changes.md contributing.md license license.txt todo.md notes.md agents.md claude.md
     gemini.md skill.md index.js index.ts index.tsx index.jsx index.html index.css index.md index.php main.py main.js main.ts main.tsx
     main.go main.rs main.c main.cpp main.java app.py app.js app.ts app.tsx app.vue app.jsx server.py server.js server.ts mod.rs lib.rs
@@ -154,7 +154,7 @@ def _ends(path: Parts, kind: str) -> Iterator[str]:
     """Yield the last two parts of *path* and the last one, as terms of a *kind*."""
     if len(path) > 1:
         yield f"{PLACE}{path[-2]}/{path[-1]}{kind}"
-    if path and path[-1] not in _GENERIC:
+    if path and path[-1] not in GENERIC:
         yield f"{PLACE}{path[-1]}{kind}"
 
 
@@ -183,7 +183,7 @@ def _same(anchored: Parts, named: Parts) -> float:
     shared = min(len(anchored), len(named))
     if not shared or anchored[-shared:] != named[-shared:]:
         return 0.0
-    is_generic = _GENERIC.issuperset(named[-shared:])
+    is_generic = GENERIC.issuperset(named[-shared:])
     if shared > 1:
         return WHOLE * (not is_generic or len(anchored) == shared)
     return NAME * (len(named) == 1 and not is_generic)
@@ -210,7 +210,7 @@ def _read_piece(piece: str, *, is_called: bool) -> Iterator[Place]:
     if "/" in path or (joint and is_file):
         yield from _read_path(path, inner)
         return
-    if is_file and path.casefold() not in _GENERIC:
+    if is_file and path.casefold() not in GENERIC:
         yield Place((path.casefold(),))
     is_code = is_called or (bool(_CODE.search(text)) and not text.isupper())
     if is_code and _SYMBOL.match(text) and (symbol := _split_symbol(text)):
@@ -236,4 +236,4 @@ def _read_path(path: str, inner: str) -> Iterator[Place]:
 def _split_symbol(text: str) -> Parts:
     """Return the parts of a name; none where it is one that any module has."""
     parts = tuple(filter(None, _JOINTS.split(text.casefold())))
-    return parts if parts and len(parts[-1]) > 2 and (parts[-1] not in _GENERIC or len(parts) > 1) else ()
+    return parts if parts and len(parts[-1]) > 2 and (parts[-1] not in GENERIC or len(parts) > 1) else ()

@@ -55,6 +55,7 @@ CROWD = 0.3  # against: of each e-fold of the store, with ROOM records more
 ROOM = 40
 SUBJECT = 0.3  # share of the records that have a word which the store is about
 FEW = 5  # records from which a store can be about something
+VERBS = frozenset("add open pull use usag write list start".split())  # what is to be done says nothing of what about
 GENERAL = frozenset(
     "work explain overview tell show describ summari summar know project code codebas repo help".split()
 )
@@ -65,6 +66,7 @@ BASE = -4.52  # of nothing at all; set so that 0.35 is where giving begins to pa
 BASE_WORDS = -3.6  # the same where there is no embedder
 PLACED = 0.12  # gain of a record that alone is anchored to what the query names
 AT_PLACE = 5.0  # evidence of it (ADR 99)
+NAMED = 2.0  # evidence of a name of several parts that hardly another record has
 FEW_PLACED = 2  # records anchored to what is named up to which that says all; of more each says less
 LEAST_PLACED = 0.1  # below which it says nothing
 POOL = 3  # hits looked at per hit wanted, before copies go last

@@ -23,7 +23,7 @@ _SUBJECT: Final = 6  # words of a heading that may be one
 # Headings that say of what kind the statements are, not what they are about.
 _KINDS: Final = frozenset(
     """and conventions convention guidelines guideline rules rule notes note important overview general introduction summary
-    instructions tips usage best practices practice always never the other misc miscellaneous details key points about for
+    instructions tips usage related behavior behaviors structure purpose scope contracts invariants pitfalls best practices practice always never the other misc miscellaneous details key points about for
     agents claude gemini readme project this repository code""".split()
 )
 

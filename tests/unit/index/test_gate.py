@@ -100,3 +100,28 @@ def test_a_hit_is_surer_beside_a_surer_one_that_tells_of_the_same_and_less_sure_
     beside = sureness(surest, same, other)
     assert beside[surest] > beside[same] > alone[same]
     assert beside[other] < alone[other]
+
+
+NAMED = (
+    "Whoever touches get_total_of_cart has to keep the order of the lines, since the report of the warehouse, the mail \
+to the customer and the export for the accountants are all made from it and nobody compares them by hand or by a test"
+)
+REPORT = (
+    "Since the update of Monday our nightly build shows forty lines of warnings in the log. I expected none. I tried \
+another browser, another machine and an empty basket. The trace ends in get_total_of_cart, then the page stays white and \
+the spinner never stops. My colleague in Oslo sees the same on her phone."
+)
+NOTES = tuple(f"note {n} about the worker pool and its queue, the log and the warnings of the build" for n in range(60))
+
+
+def test_a_name_that_one_memory_has_makes_it_sure_in_a_report_of_many_other_words():
+    assert ask(index(*NOTES, NAMED, meaning=BUILTIN), REPORT).gate >= 0.8
+    others = tuple(f"In release {n} get_total_of_cart was made quicker" for n in range(4))
+    assert ask(index(*NOTES, NAMED, *others, meaning=BUILTIN), REPORT).gate < 0.8
+
+
+def test_what_is_to_be_done_says_nothing_of_what_it_is_about():
+    entries = "Changelog entries list what was added, under the version that is written next"
+    made = index(*SHOP, *NOTES, entries, meaning=BUILTIN)
+    assert ask(made, "add pagination to the admin user list").gate < FLOOR
+    assert ask(made, "where are changelog entries written?").gate >= FLOOR
