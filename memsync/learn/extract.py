@@ -105,7 +105,7 @@ def extract(
         result = from_session(project, session, str(source))
     elif result is None:
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
-        result = by_rules(found, str(source), must_last=must_last)
+        result = _leave_out_known(project, by_rules(found, str(source), must_last=must_last), in_files=False)
     elif session is not None:
         due = {one.line: one for one in heard if one.triggers}
         proposed = (_name_session(_make_due(one, due), session.id) for one in result.proposed)
@@ -165,9 +165,9 @@ def _name_session(one: Proposal, session: str) -> Proposal:
     return replace(one, memory=one.memory._replace(source_session_id=session or None))
 
 
-def _leave_out_known(project: Project, found: Extracted) -> Extracted:
-    """Return *found* without what a memory or an instruction file says already, or somebody has rejected in other words."""
-    known = Known(project)
+def _leave_out_known(project: Project, found: Extracted, *, in_files: bool = True) -> Extracted:
+    """Return *found* without what a memory says already, or an instruction file if *in_files*, or somebody has rejected in other words."""
+    known = Known(project, in_files=in_files)
     why = [known.who_says(one.memory) for one in found.proposed]
     kept = tuple(one for one, who in zip(found.proposed, why, strict=True) if not who)
     rows = ((one, who) for one, who in zip(found.proposed, why, strict=True) if who)

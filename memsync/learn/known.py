@@ -25,10 +25,11 @@ class _Line(NamedTuple):
 
 
 class Known:
-    """What a project knows already, as it is now."""
+    """What a project knows already, as it is now: its memories, its instruction files if *in_files*, and what was rejected."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, in_files: bool = True) -> None:
         self._project = project
+        self._in_files = in_files
 
     def who_says(self, memory: Memory) -> str:
         """Return who says *memory* already, as a reason not to propose it; "" if nobody does."""
@@ -49,7 +50,7 @@ class Known:
 
     @cached_property
     def _lines(self) -> list[_Line]:
-        return list(self._read_lines())
+        return list(self._read_lines()) if self._in_files else []
 
     def _read_lines(self) -> Iterator[_Line]:
         root = self._project.layout.root

@@ -125,6 +125,15 @@ def test_what_a_memory_or_an_instruction_file_says_is_not_proposed_and_it_is_sai
     assert file == "AGENTS.md:3 says it already"
 
 
+def test_what_is_stored_word_for_word_is_not_proposed_of_notes_either(shop):
+    memsync("remember", "Always run migrations with `make migrate`", cwd=shop)
+    (shop / "notes.md").write_text("- Always run migrations with `make migrate`.\n- Never deploy on a Friday.\n")
+    ran = memsync("extract", "notes.md", "--no-llm", "--json", "--dry-run", cwd=shop)
+    (found,) = json.loads(ran.out)["sources"]
+    assert [one["content"] for one in found["proposed"]] == ["Never deploy on a Friday."]
+    assert found["dropped"][0]["why"].endswith("says it already")
+
+
 def test_what_was_rejected_does_not_come_back_in_other_words(shop):
     (one,) = extract(shop, Session("a").says("We always use pnpm for the web client"))["proposed"]
     assert memsync("reject", one["id"], cwd=shop).code == 0
