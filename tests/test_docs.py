@@ -96,6 +96,7 @@ def test_every_group_and_command_is_in_the_tree():
         "hook",
         "learn",
         "memory",
+        "mirror",
         "replay",
         "review",
         "serve",

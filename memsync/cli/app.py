@@ -160,6 +160,7 @@ class RootGroup(LazyGroup):
         ("evaluate", "eval"),
         ("testing", "test"),
         ("format", "format"),
+        ("mirror", "mirror"),
         ("servers", "mcp serve ui"),
         ("status", "index"),
         ("hub", "hub"),

@@ -13,6 +13,7 @@ from memsync.agents.notes import scope_of
 from memsync.agents.serving import list_servers
 from memsync.cli import terminal
 from memsync.cli.app import Answer, cli, command
+from memsync.cli.mirror import format_mirrored
 from memsync.cli.render import count, memories, one_line, scope, waiting
 from memsync.format.as_json import as_json
 from memsync.janitor.daily import read_report
@@ -28,6 +29,7 @@ from memsync.setup.client_status import ClientStatus, check_server, survey
 from memsync.setup.clients import refresh_blocks
 from memsync.setup.notes import Taken, take_in
 from memsync.store.workflow import find_waiting
+from memsync.transfer.mirrors import sync_mirrors
 
 
 @command(cli, is_quiet=True)
@@ -163,7 +165,8 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
     forced, and never sends a branch without memories over one that has some.
 
     Our block in AGENTS.md and the like, where there is one, is brought up to date. What the clients of
-    memory.bridges noted for themselves is proposed (`memsync candidates`).
+    memory.bridges noted for themselves is proposed (`memsync candidates`). Mirrors
+    (`memsync mirror`) and the memories are brought together.
 
     \b
     Examples:
@@ -172,11 +175,13 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
       memsync sync --push
     """
     both = only_import == only_export
+    mirrored = sync_mirrors(project) if both else []
     done = run(project, take_in=both or only_import, export=both or only_export, commit=commit, push=push)
     blocks = list(map(str, refresh_blocks(project) if both or only_export else ()))
     notes = take_in(project) if both or only_import else Taken()
-    value = {**as_json(done), "blocks": blocks, "notes": notes}
-    return Answer(value, "\n".join([_format_synced(done), *blocks, *_format_notes(notes)]), 1 if done.held else 0)
+    value = {**as_json(done), "blocks": blocks, "notes": notes, "mirrors": [one._asdict() for one in mirrored]}
+    lines = [_format_synced(done), *blocks, *_format_notes(notes), *format_mirrored(mirrored)]
+    return Answer(value, "\n".join(lines), 1 if done.held else 0)
 
 
 def _format_synced(done: Synced) -> str:

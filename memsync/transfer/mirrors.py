@@ -1,0 +1,376 @@
+"""Two-way mirrors: a folder of another tool's Markdown whose statements are the project's memories, and the other way round.
+
+What was the same on both sides is noted in `local/mirrors.json` of this clone; against that each side is looked at. A
+file changes only where a statement does, and only if nobody else has written it meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
+from memsync.learn.worth import why_dropped
+from memsync.memories.imports import Candidate
+from memsync.memories.project import Project
+from memsync.records import Memory
+from memsync.store import files
+from memsync.store.places import under_way
+from memsync.system.limits import read_json
+from memsync.transfer.candidates import ORIGIN, make_candidate
+from memsync.transfer.units import Unit, split
+
+KINDS: Final = ("claude-memory", "serena", "cline", "basic-memory", "obsidian")
+_NOTES: Final = "mirrors.json"
+_OURS: Final = "memsync.md"  # the file of a mirror for what came from our side
+_HEADS: Final[Mapping[str, str]] = {"basic-memory": "---\ntitle: memsync\ntype: note\n---\n\n"}
+_HEAD: Final = "# What this project remembers\n\n"
+_MOST_FILES, _MOST_BYTES = 2_000, 1 << 20
+_ROOM: Final = 25_000  # characters of our file: what Claude Code reads of an index
+_ROWS: Final = 200  # lines of it
+_ALIKE: Final = 60.0  # percent of letters in common from which a new statement is an old one, edited
+_FEW: Final = 3  # statements that may be gone all at once
+
+
+class Row(NamedTuple):
+    """What both sides said when they last met: the memory, the file, its statement, and the memory's text."""
+
+    id: str
+    file: str
+    said: str
+    held: str
+
+
+class Mirror(NamedTuple):
+    """A mirror of this clone: whose files, where, and its rows."""
+
+    kind: str
+    path: str
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def has_observations(self) -> bool:
+        """Whether only bullets with a category are statements."""
+        return self.kind == "basic-memory"
+
+
+class Mirrored(NamedTuple):
+    """What a sync did to one mirror: how many memories and statements changed, and what was left alone and why."""
+
+    path: str
+    memories: int = 0
+    statements: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def load_mirrors(project: Project) -> list[Mirror]:
+    """Return the mirrors of this clone.
+
+    Raises:
+        NoStore: there is no project, or it is kept out of the work tree.
+    """
+    if project.settings.stealth:
+        raise NoStore("stealth is on, and a mirror would show what is private; ", Remedy("config --stealth off"))
+    try:
+        found = read_json(files.read(_path_of(project))[0] or b"[]")
+        return [Mirror(one["kind"], one["path"], tuple(Row(*row) for row in one["rows"])) for one in found]
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(
+            _path_of(project), "is not as memsync wrote it", "remove it, and add the mirrors again"
+        ) from None
+
+
+def _path_of(project: Project) -> Path:
+    return project.layout.place("project").local / _NOTES
+
+
+def _save(project: Project, mirrors: Iterable[Mirror]) -> None:
+    path = _path_of(project)
+    files.prepare(project.layout.place("project"))
+    was = files.read(path)[0]
+    data = json.dumps([one._asdict() for one in mirrors]).encode()
+    files.rewrite(path, data, was=was, private=True)
+
+
+def add_mirror(project: Project, kind: str, path: Path) -> Mirror:
+    """Mirror the folder *path* from the next sync on.
+
+    Raises:
+        UsageError: it is no folder, or mirrored already.
+        NoStore, OutsideTree, StoreError
+    """
+    mirrors = load_mirrors(project)
+    project.store_to_write("project")
+    named = Path(os.path.abspath(path))
+    if not files.resolve_named(named, project.layout.root).is_dir():
+        raise UsageError(f"{path} is not a folder; name the one in which {kind} keeps its files")
+    root = project.layout.root
+    spelled = named.relative_to(root).as_posix() if root and named.is_relative_to(root) else str(named)
+    if spelled.split("/")[0] in (".gobby", ".git") or spelled == ".":
+        raise UsageError(f"{path} is no folder of another tool")
+    if any(one.path == spelled for one in mirrors):
+        raise UsageError(f"{path} is mirrored already; ", Remedy("mirror list"), " shows it")
+    _save(project, [*mirrors, made := Mirror(kind, spelled)])
+    return made
+
+
+def remove_mirror(project: Project, path: str) -> Mirror:
+    """Mirror the folder *path* no more; both sides stay as they are.
+
+    Raises:
+        UsageError: it is not mirrored.
+        NoStore, StoreError
+    """
+    mirrors = load_mirrors(project)
+    found = next((one for one in mirrors if path.rstrip("/") in (one.path, str(_folder_of(project, one)))), None)
+    if found is None:
+        raise UsageError(f"{path} is not mirrored; ", Remedy("mirror list"), " shows what is")
+    _save(project, [one for one in mirrors if one is not found])
+    return found
+
+
+def _folder_of(project: Project, mirror: Mirror) -> Path:
+    return (project.layout.root or Path()) / mirror.path
+
+
+def sync_mirrors(project: Project) -> list[Mirrored]:
+    """Bring what changed on either side of each mirror to the other.
+
+    Raises:
+        StoreError: memories could not be written.
+    """
+    if project.settings.stealth or project.layout.project is None or not _path_of(project).exists():
+        return []
+    mirrors, done = load_mirrors(project), []
+    for number, mirror in enumerate(mirrors):
+        try:
+            mirrors[number], told = _Meeting(project, mirror).settle()
+        except (UsageError, StoreError, OSError) as error:
+            told = Mirrored(mirror.path, notes=(str(error),))
+        done.append(told)
+        _save(project, mirrors)
+    return done
+
+
+class _Meeting:
+    """One sync of one mirror."""
+
+    def __init__(self, project: Project, mirror: Mirror) -> None:
+        self.project, self.mirror = project, mirror
+        self.folder = files.resolve_named(_folder_of(project, mirror), project.layout.root)
+        self.unread: set[str] = set()  # files that are there and were not read: what they say is not known, and stays
+        self.texts: dict[str, str] = {}  # as read, by name
+        self.units: dict[str, list[Unit]] = {}
+        self.edits: dict[str, list[tuple[Unit, str | None]]] = {}  # what a statement becomes; None: it goes
+        self.rows: list[Row] = []
+        self.notes: list[str] = []
+        self.memories = 0
+
+    def settle(self) -> tuple[Mirror, Mirrored]:
+        self._read()
+        self.project.stores.refresh()
+        there, gone = self._match()
+        if len(gone) >= _FEW and not there and not self.rows:
+            raise UsageError(
+                f"{self.mirror.path}: all that was mirrored is gone; nothing was removed, ",
+                Remedy("mirror rm"),
+                " ends it",
+            )
+        for row, unit in there:
+            self._settle_row(row, unit)
+        for row in gone:
+            self._settle_gone(row)
+        self._take_new()
+        added = self._add_ours()
+        failed = {
+            name
+            for name in {*self.edits, *([_OURS] if added else [])}
+            if not self._write(name, added if name == _OURS else "")
+        }
+        kept = [row for row in self.rows if row.file not in failed] + [
+            row for row in self.mirror.rows if row.file in failed
+        ]
+        changed = sum(map(len, self.edits.values())) + added.count("\n- ")
+        told = Mirrored(self.mirror.path, self.memories, changed, tuple(self.notes))
+        return self.mirror._replace(rows=tuple(kept)), told
+
+    def _read(self) -> None:
+        """Read the Markdown of the folder: no link, nothing hidden, nothing huge."""
+        root = self.folder
+        if doing := under_way(self.project.layout.git):
+            raise UsageError(f"{self.mirror.path}: waits, because {doing} is under way")
+        if not root.is_dir():
+            raise UsageError(f"{self.mirror.path}: the folder is gone; ", Remedy("mirror rm"), " ends its mirror")
+        found = sorted(
+            path for path in root.rglob("*.md") if not any(one.startswith(".") for one in path.relative_to(root).parts)
+        )
+        if len(found) > _MOST_FILES:
+            raise UsageError(
+                f"{self.mirror.path}: has {len(found):,} files, more than {_MOST_FILES:,}; mirror a folder inside of it"
+            )
+        for path in found:
+            name = path.relative_to(root).as_posix()
+            if why := _explain_unread(path, root):
+                self.notes.append(f"{name}: {why}")
+                self.unread.add(name)
+                continue
+            self.texts[name] = files.read(path)[0].decode("utf-8")
+            self.units[name] = list(split(self.texts[name], observations=self.mirror.has_observations))
+
+    def _match(self) -> tuple[list[tuple[Row, Unit]], list[Row]]:
+        """Pair the rows with statements: the same text in the file, then in any file, then the most alike in the file."""
+        left = {name: list(units) for name, units in self.units.items()}
+        pairs: list[tuple[Row, Unit]] = []
+        self.rows += [row for row in self.mirror.rows if row.file in self.unread]
+        todo = [row for row in self.mirror.rows if row.file not in self.unread]
+        for is_anywhere in (False, True):
+            for row in list(todo):
+                for name in left if is_anywhere else [row.file]:
+                    unit = next((one for one in left.get(name, ()) if one.text == row.said), None)
+                    if unit:
+                        left[name].remove(unit)
+                        todo.remove(row)
+                        pairs.append((row._replace(file=name), unit))
+                        break
+        from rapidfuzz import fuzz
+
+        ranks = ((fuzz.ratio(row.said, unit.text), row, unit) for row in todo for unit in left.get(row.file, ()))
+        for _, row, unit in sorted((one for one in ranks if one[0] >= _ALIKE), key=lambda one: -one[0]):
+            if row in todo and unit in left[row.file]:
+                left[row.file].remove(unit)
+                todo.remove(row)
+                pairs.append((row, unit))
+        self.units = left
+        return pairs, todo
+
+    def _live(self, id_: str) -> Memory | None:
+        memory = self.project.store("project").memories().get(id_)
+        return memory if memory and not memory.archived_at else None
+
+    def _settle_row(self, row: Row, unit: Unit) -> None:
+        memory = self._live(row.id)
+        is_edited = unit.text != row.said
+        if memory is None:
+            if is_edited:  # it is news now
+                self.units[row.file].append(unit)
+            else:
+                self.edits.setdefault(row.file, []).append((unit, None))
+            return
+        if is_edited and _fold(memory.content) == unit.text:
+            self.rows.append(Row(row.id, row.file, unit.text, memory.content))
+        elif is_edited and memory.content != row.held:  # both texts stay: ours where it is written, theirs as a memory
+            self.units[row.file].append(unit)
+            self.notes.append(f"{row.file}: edited on both sides; both texts are memories now")
+        elif is_edited:
+            self._update(row, unit)
+        elif memory.content != row.held and _is_safe(unit, memory.content, self.mirror):
+            self.edits.setdefault(row.file, []).append((unit, memory.content))
+            self.rows.append(Row(row.id, row.file, _fold(memory.content), memory.content))
+        else:
+            self.rows.append(row)
+
+    def _update(self, row: Row, unit: Unit) -> None:
+        try:
+            done = self.project.update(row.id, content=unit.text, scope="project")
+        except MemsyncError as error:
+            self.notes.append(f"{row.file}: {error}")
+            self.rows.append(row._replace(said=unit.text))  # not taken again until it says something else
+            return
+        self.memories += 1
+        self.rows.append(Row(done.entry.id, row.file, unit.text, done.entry.content))
+
+    def _settle_gone(self, row: Row) -> None:
+        memory = self._live(row.id)
+        if memory and memory.content == row.held and not any(other.id == row.id for other in self.rows):
+            self.project.forget(row.id, "project")
+            self.memories += 1
+
+    def _take_new(self) -> None:
+        """Import what is new on the other side, and note what became of it."""
+        found: list[tuple[str, Unit, Candidate]] = []
+        for name, units in self.units.items():
+            for unit in units:
+                if not why_dropped(unit.text):
+                    one = make_candidate(f"{self.mirror.path}/{name}", unit.text)
+                    extra = {ORIGIN: f"{self.mirror.kind}: {name}"}
+                    found.append((name, unit, Candidate(one.where, one.memory and one.memory._replace(extra=extra))))
+        if not found:
+            return
+        report = self.project.import_([one for _, _, one in found], scope="project")
+        memories = self.project.store("project").memories()
+        for (name, unit, _), outcome in zip(found, report.outcomes, strict=True):
+            self.memories += outcome.status in ("created", "updated")
+            if outcome.status == "skipped":
+                self.notes.append(f"{name}: {outcome.reason}")
+            elif outcome.id and (memory := memories.get(outcome.id)):
+                self.rows.append(Row(memory.id, name, unit.text, memory.content))
+
+    def _add_ours(self) -> str:
+        """Return what our file of the mirror gets at its end: the memories that have no row yet, the most important first, as far as there is room."""
+        known = {row.id for row in self.rows}
+        if _OURS in self.unread:
+            return ""
+        mark = "- [{}] " if self.mirror.has_observations else "- "
+        text = self.texts.get(_OURS, "")
+        added = "" if text else _HEADS.get(self.mirror.kind, "") + _HEAD
+        rows = text.count("\n") + added.count("\n")
+        for entry in sorted(self.project.entries(), key=lambda one: (-one.memory.importance, one.id)):
+            memory = entry.memory
+            is_ours = entry.scope == "project" and not (memory.conflict_of or memory.archived_at or entry.repo)
+            unit = Unit(0, 0, mark.format(memory.memory_type), "")
+            if (
+                not is_ours
+                or memory.id in known
+                or self.project.screening.screen(entry).flagged
+                or not _is_safe(unit, memory.content, self.mirror)
+            ):
+                continue
+            line = unit.spell(memory.content) + "\n"
+            if len(text) + len(added) + len(line) > _ROOM or rows + line.count("\n") > _ROWS:
+                self.notes.append(f"{_OURS}: is full; the least important memories are not in it")
+                break
+            added, rows = added + line, rows + line.count("\n")
+            self.rows.append(Row(memory.id, _OURS, _fold(memory.content), memory.content))
+        return added if known != {row.id for row in self.rows} else ""
+
+    def _write(self, name: str, added: str) -> bool:
+        """Write the file *name* with its edits and what is *added*; False if somebody else wrote it meanwhile."""
+        was = self.texts.get(name, "")
+        text = was
+        for unit, content in sorted(self.edits.get(name, []), key=lambda one: -one[0].start):
+            end = unit.end + (1 if content is None and text[unit.end : unit.end + 1] == "\n" else 0)
+            text = text[: unit.start] + ("" if content is None else unit.spell(content)) + text[end:]
+        if added:
+            text += ("\n" if text and not text.endswith("\n") else "") + added
+        try:
+            files.rewrite(self.folder / name, text.encode(), was=was.encode())
+        except StoreError as error:
+            self.notes.append(f"{name}: {error}")
+            return False
+        return True
+
+
+def _explain_unread(path: Path, root: Path) -> str:
+    """Return why the file *path* of the mirror at *root* is not read; "" if it is."""
+    if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(root):
+        return "a link is not followed"
+    if path.stat().st_size > _MOST_BYTES:
+        return f"is larger than {_MOST_BYTES:,} bytes"
+    try:
+        files.read(path)[0].decode("utf-8")
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    return ""
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_safe(unit: Unit, content: str, mirror: Mirror) -> bool:
+    """Tell whether a statement that says *content* is read back as that, and as nothing else."""
+    found = [one.text for one in split(unit.spell(content) + "\n", observations=mirror.has_observations)]
+    return found == [_fold(content)]
