@@ -17,6 +17,7 @@ _PROGRAMS: Final = (  # that are no ordinary words
 _NAME: Final = re.compile(
     r"`([^`\n]{2,120})`|(?<![\w./:@\"'-])("
     r"--?[a-zA-Z][\w-]+|(?:[\w.@-]+/)+(?:[\w.@-]*\.[a-zA-Z]\w*)?|\.?\w[\w-]*(?:\.[\w-]+)*\.[a-z][a-z0-9]{0,7}|\.[a-z][\w-]{2,}"
+    r"|(?:[a-z][\w-]* ){1,4}[a-z][\w-]*(?= (?:has no|lacks|takes no|does(?: not|n't) (?:have|know|take|support|accept)|(?:hat|kennt|unterstützt) kein))"
     rf"|\w+_\w+|[a-z]\w*\.[A-Z]\w+|\w+(?:\.\w+)*\(\)|[a-z]+[A-Z]\w+|{_PROGRAMS})(?![\w/])"
 )
 _ABBREVIATED: Final = frozenset({"e.g", "i.e", "z.b", "d.h", "u.a", "s.o"})
@@ -133,10 +134,16 @@ class _Said:
         for pattern, owner in _LACKS:
             for match in pattern.finditer(self._marked):
                 whose, what = self.names[int(match[owner])], self.names[int(match[3 - owner])]
-                if words := self.read(f"{whose} {what}") if what.startswith("-") or " " in whose else ():
+                if words := self._read_longest(whose, what) if what.startswith("-") or " " in whose else ():
                     found.append(words)
                     self._marked = self._marked.replace(match[0], " ")
         return found
+
+    def _read_longest(self, whose: str, what: str) -> commands.Words:
+        """Return the longest end of *whose*, two words at least unless it is one, that is a command with *what*: "the `gh pr diff`" may be unquoted."""
+        parts = whose.split()
+        ends = (" ".join((*parts[at:], what)) for at in range(max(len(parts) - 1, 1)))
+        return next(filter(None, map(self.read, ends)), ())
 
     def find_denied(self) -> list[int]:
         """Return which of the names are said to be wrong, in order."""

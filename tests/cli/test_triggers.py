@@ -110,7 +110,7 @@ def test_a_path_is_not_taken_for_a_command_as_well(repo, project):
 
 
 def test_an_option_that_a_command_does_not_have_is_the_whole_command(project):
-    for text in ("`gh pr diff` has no `--stat`", "`git show` kennt `--no-stat` nicht; nimm `--no-patch`"):
+    for text in ("For a summary: gh pr diff has no --stat", "`git show` kennt `--no-stat` nicht; nimm `--no-patch`"):
         project.remember(text)
     found = {entry.memory.anchors for entry in project.list_all()}
     assert found == {("$ git show --no-stat",), ("$ gh pr diff --stat",)}
