@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MARK = "~ "  # before a name, among the keys of what is anchored
 _LONGEST = 65_536  # characters of a text that are looked at
@@ -32,7 +32,7 @@ _CLAUSE = re.compile(r"[.;:!?]\s|\b(?:never|not|instead of|rather than|but)\b", 
 
 def names_in(text: str) -> list[str]:
     """Return the names in *text*, each once, in order; no paths, for what is there is no name."""
-    return list(dict.fromkeys(name for _, name in _find(text[:_LONGEST]) if not is_path(name)))[:_MOST]
+    return list(dict.fromkeys(name for _, name in _find(text[:_LONGEST].split()) if not is_path(name)))[:_MOST]
 
 
 def is_path(name: str) -> bool:
@@ -40,19 +40,23 @@ def is_path(name: str) -> bool:
     return "/" in name or name[:1] == "." or name.rpartition(".")[2] in _ENDINGS
 
 
-def _find(text: str) -> Iterator[tuple[int, str]]:
-    for match in _NAME.finditer(text):
-        name = match[0].strip("-@").rstrip(".")
-        if len(name) >= _LEAST and not name[0].isdigit() and name not in _BRANDS and _CODE.search(name):
-            yield match.start(), name
+def _find(words: Sequence[str]) -> Iterator[tuple[int, str]]:
+    for at, word in enumerate(words):
+        bare = word.strip(",.;:()'\"`")
+        if bare.isalpha() and (bare.islower() or bare[1:].islower() or bare.isupper()):
+            continue  # most words, and the quickest look
+        for match in _NAME.finditer(word):
+            name = match[0].strip("-@").rstrip(".")
+            if len(name) >= _LEAST and not name[0].isdigit() and name not in _BRANDS and _CODE.search(name):
+                yield at, name
 
 
 def subjects_of(content: str) -> list[str]:
     """Return the names that the memory *content* is about: paths, and of others those at its beginning that it does not advise to use."""
     found: dict[str, None] = {}
-    for at, name in _find(content):
-        before = content[:at]
-        if is_path(name) or (len(before.split()) < _SUBJECT and not _is_advised(before)):
+    words = content.split()
+    for at, name in _find(words):
+        if is_path(name) or (at < _SUBJECT and not _is_advised(" ".join(words[:at]))):
             found[name] = None
     return list(found)
 
