@@ -39,8 +39,8 @@ class Injection(NamedTuple):
         """Return the result of seed 000's action; headlines are text, but nothing that was given."""
         if not self.entries:
             nothing = {"injected": False, "count": 0, "filtered": self.filtered}
-            named = {"inject_context": self.text, "headlines": [entry.id for entry in self.headlines]}
-            return nothing | (named if self.headlines else {})
+            named = {"headlines": [entry.id for entry in self.headlines]} if self.headlines else {}
+            return nothing | ({"inject_context": self.text} if self.text else {}) | named
         return {
             "inject_context": self.text,
             "injected": True,

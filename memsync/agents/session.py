@@ -106,7 +106,10 @@ class RecallSession(Ledger):
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
         tail = start.map_subjects(self.project) if is_usual and limit else ""
         limit = max(limit, len(asked))
-        return self.build(new, filtered, limit=limit, budget=budget, grouped=True, tail=tail)._replace(is_unasked=True)
+        done = self.build(new, filtered, limit=limit, budget=budget, grouped=True, tail=tail)
+        if tail and not done.entries and not filtered:  # all have faded, which is no reason to be silent of them
+            done = done._replace(text=start.wrap_alone(tail, budget))
+        return done._replace(is_unasked=True)
 
     def _find_allowed(self, rules: Rules) -> Callable[[Entry], bool]:
         return lambda entry: not (rules.refusal(entry) or self.why_withheld(entry))

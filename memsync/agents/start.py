@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from memsync.agents import context
 from memsync.memories.filters import Filters
 from memsync.memories.reach import search_all
 from memsync.memories.subjects import count_subjects
@@ -50,3 +51,9 @@ def map_subjects(project: Project) -> str:
     if len(named) < _LEAST:
         return ""
     return f"{many} memories in all; recall finds more, among others on: {', '.join(named)}"
+
+
+def wrap_alone(line: str, budget: int) -> str:
+    """Return a block of that one *line*; "" where it does not fit."""
+    text = context.wrap([line])
+    return text if context.fits(text, budget) else ""

@@ -56,6 +56,15 @@ def test_of_a_large_store_ten_lines_are_given_and_the_subjects_with_their_counts
         assert len(given) <= 2000
 
 
+def test_a_large_store_that_has_faded_is_told_by_its_subjects_alone(repo: GitRepo):
+    old = {"importance": 0.4, "created_at": "2025-05-01T10:00:00Z", "updated_at": "2025-05-01T10:00:00Z"}
+    lines = [memory_line(f"mm-{n:03}", f"Fact {n} of a long list", tags=[f"part-{n % 3}"], **old) for n in range(90)]
+    repo.write_memories("".join(lines))
+    given = start(repo)
+    assert "90 memories in all; recall finds more, among others on: part-0 30, part-1 30, part-2 30" in given
+    assert "\n- [" not in given
+
+
 def test_a_lower_limit_of_the_user_holds_for_a_small_store_too(repo: GitRepo):
     write_team(repo, 8)
     memsync("config", "memory.injection_limit", "3", cwd=repo.root)
