@@ -29,9 +29,9 @@ def main() -> None:
         sure = {key for key, is_sure in found.items() if is_sure}
         new = (1, len(sure), len(sure & known), len(known), len(known & found.keys()))
         counts[half] = [old + more for old, more in zip(counts[half], new, strict=True)]
-    for half, (repositories, sure, right, known, met) in counts.items():
+    for half, (repositories, claimed, right, listed, met) in counts.items():
         print(
-            f"{half}: {repositories} repositories; of {sure} sure findings {right} right; of {known} wrong lines {met} found"
+            f"{half}: {repositories} repositories; of {claimed} sure findings {right} right; of {listed} wrong lines {met} found"
         )
 
 

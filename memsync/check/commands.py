@@ -108,6 +108,23 @@ class Commands:
         return Known(found, paths) if tables or files else None
 
     @cached_property
+    def jobs(self) -> Known | None:
+        """The tasks of every Taskfile; None without one, or where one brings in others."""
+        paths = self._list(r"(?i:taskfile(?:\.dist)?\.ya?ml)")
+        tables = self._tables(paths, "tasks")
+        is_whole = (
+            tables and len(tables) == len(paths) and not any(self._tree.data(path).get("includes") for path in paths)
+        )
+        aliases = (
+            name
+            for table in tables
+            for one in table.values()
+            if isinstance(one, dict)
+            for name in one.get("aliases") or ()
+        )
+        return Known(frozenset((*chain(*tables), *map(str, aliases))), paths) if is_whole else None
+
+    @cached_property
     def services(self) -> Known | None:
         """The services of every file of docker compose; None without one that can be read."""
         paths = self._list(r"(?:docker-)?compose[^/]*\.ya?ml")
@@ -148,6 +165,9 @@ class Commands:
     def _ask_just(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
         return "recipe", self.recipes, rest[:1]
 
+    def _ask_task(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
+        return "task", self.jobs, [one for one in rest if "=" not in one]
+
     def _ask_mise(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
         named = rest[1:2] if rest[:1] in (["run"], ["r"]) else []
         return "task", self.tasks, [one for one in named if not one.startswith("//")]
@@ -163,6 +183,7 @@ class Commands:
         **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _ask_npm),
         "just": _ask_just,
         "mise": _ask_mise,
+        "task": _ask_task,
         **dict.fromkeys(("docker", "docker-compose"), _ask_compose),
     }
 

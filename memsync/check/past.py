@@ -53,22 +53,12 @@ class Past:
 
     def find(self, path: str, *, is_suffix: bool) -> Gone | None:
         """Return what *path* was, a file or a folder; of the end of a path with *is_suffix* the one that went last."""
-        path = path.strip("/")
-        wanted = f"/{path}" if is_suffix else f"\n/{path}"
-        whole: dict[str, str] = {}  # each path, and one that was deleted there
-        for end in ("\n", "/"):
-            at = self._all.find(wanted + end)
-            while at >= 0 and len(whole) < 50:
-                first = self._all.rfind("\n/", 0, at + 2) + 2
-                last = at + len(wanted)
-                line = self._all[first : self._all.index("\n", last)]
-                whole.setdefault(self._all[first:last], line)
-                at = self._all.find(wanted + end, last)
-        if not whole:
+        wanted = f"/{path.strip('/')}" if is_suffix else f"\n/{path.strip('/')}"
+        places = [at for end in "\n/" if (at := self._all.find(wanted + end)) >= 0]  # what went last comes first
+        if not places:
             return None
-        order = list(self.deleted)
-        name = min(whole, key=lambda one: order.index(whole[one]))
-        return Gone(name, self.deleted[whole[name]])
+        first, last = self._all.rfind("\n/", 0, min(places) + 2) + 2, min(places) + len(wanted)
+        return Gone(self._all[first:last], self.deleted[self._all[first : self._all.index("\n", last)]])
 
     def follow(self, gone: Gone, names: Collection[str], folders: Collection[str]) -> str:
         """Return what *gone* is called now: a path of *names* or *folders*; "" if it was not moved."""

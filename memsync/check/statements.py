@@ -19,6 +19,8 @@ _FENCE: Final = re.compile(r"\s*(?:>\s*|[-*]\s+)?(`{3,}|~{3,})\s*([\w+-]*)")
 _HEADING: Final = re.compile(r"(#{1,6})\s+(.+)")
 _BRANCH: Final = re.compile(r"([\s│|]*)(?:[├└]|[|`+](?=-))[─-]{1,3}\s*(\S.*)")
 _ENTRY: Final = re.compile(r"[\w.@\[\]()+-]+(?:/[\w.@\[\]()+-]+)*/?")
+_INDENTED: Final = re.compile(r"( *)([\w.@+-]+(?:/[\w.@+-]+)*/?)(?:\s{2,}\S.*|\s+#.*)?")
+_LISTS: Final = frozenset(("", "text", "txt", "plaintext", "tree"))
 _ROOT: Final = re.compile(r"\s*(\.|[\w.@-]+(?:/[\w.@-]+)*/?)\s*(?:#.*|\(.*)?")
 _SHELLS: Final = frozenset("bash sh shell zsh console shellsession terminal fish".split())
 _STARTERS: Final = re.compile(r"(?:\$ |> |% )?(?:(?:sudo|time|env) )?(?:[A-Z_][A-Z0-9_]*=\S* )*")
@@ -50,6 +52,11 @@ class Statement(NamedTuple):
     folder: str = ""
     group: int = 0
 
+    @property
+    def around(self) -> str:
+        """The rest of the line, which says how it is meant."""
+        return self.row[: self.at] + self.row[self.at + len(self.said) :]
+
 
 def read(file: str, text: str) -> list[Statement]:
     """Return what the *text* of *file* says, in its order, without the lines that are accepted for a reason."""
@@ -69,6 +76,7 @@ class _Reader:
         self._tree: list[tuple[int, str]] = []
         self._root = ""
         self._group = 0
+        self._is_drawn = False
         self._comment = False
 
     def take(self, number: int, row: str) -> None:
@@ -90,7 +98,7 @@ class _Reader:
     def _take_fence(self, number: int, fence: re.Match[str]) -> None:
         if not self._fence:
             self._fence, self._language, self._tree = fence[1], fence[2].lower(), []
-            self._root, self._group = "", number
+            self._root, self._group, self._is_drawn = "", number, False
         elif fence[1].startswith(self._fence) and not fence[2]:
             self._fence = ""
 
@@ -132,21 +140,29 @@ class _Reader:
             text = row.strip()
             if not text.startswith("#") and is_command(text):
                 self._take_command(number, row, text, row.find(text))
-        elif not self._tree and (root := _ROOT.fullmatch(row)):
-            self._root = root[1].strip("/")
+        elif self._language in _LISTS and not self._is_drawn:
+            if not self._tree and (root := _ROOT.fullmatch(row)):
+                self._root = root[1].strip("/")
+            if (entry := _INDENTED.fullmatch(row)) and ("/" in entry[2] or has_ending(entry[2])):
+                self._add_entry(number, row, len(entry[1]), entry[2], "")
 
     def _take_entry(self, number: int, row: str, branch: re.Match[str]) -> None:
-        """Take an entry of a drawn tree: its folder is that of the last entries that stand further left."""
-        column, entry = len(branch[1]), _ENTRY.match(branch[2])
-        while self._tree and self._tree[-1][0] >= column:
-            self._tree.pop()
+        if not self._is_drawn:  # what stood above the first branch is its root
+            self.found = [one for one in self.found if one.group != self._group]
+            self._is_drawn, self._tree = True, []
+        entry = _ENTRY.match(branch[2])
         rest = branch[2][entry.end() :] if entry else ""
         name = entry[0] if entry and (not rest or rest[0] in " \t#") else ""
+        self._add_entry(number, row, len(branch[1]), name, self._root)
+
+    def _add_entry(self, number: int, row: str, column: int, name: str, root: str) -> None:
+        """Note an entry of a tree: its folder is that of the last entries that stand further left."""
+        while self._tree and self._tree[-1][0] >= column:
+            self._tree.pop()
         folder = "/".join(part for _, part in self._tree)
         is_known = all(part for _, part in self._tree)
         if name and is_known:
-            at = row.find(name, branch.start(2))
-            self._add(number, at, name, "tree", row, folder=f"{self._root}\0{folder}", group=self._group)
+            self._add(number, row.find(name), name, "tree", row, folder=f"{root}\0{folder}", group=self._group)
         self._tree.append((column, name.rstrip("/")))
 
     def _take_command(self, number: int, row: str, text: str, at: int) -> None:

@@ -36,7 +36,7 @@ _GENERIC: Final = re.compile(
 )
 _OVER: Final = re.compile(
     r"(?i)\b(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to be|renam\w+"
-    r"|replac\w+|supersed\w+|obsolete|there is no|there are no|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
+    r"|replac\w+|supersed\w+|obsolete|there is no|there are no|is wrong|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
 )
 _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
     r"(?i)\b(?:creat\w+|generat\w+|writes|written|write (?:to|a|the|it|in)\b|outputs?|saved?|will be|would|planned|future|if (?:it |they |one )?(?:\w+ )?(?:exist|present|available|there)"
@@ -233,9 +233,9 @@ class Verifier:
         self, one: Statement, said: str, at: int, bare: str, places: list[str]
     ) -> Iterator[tuple[Finding, list[str]]]:
         """Yield the finding that *bare* is not there, by what its history or what is like it says; none where nothing speaks for one."""
-        if _OVER.search(one.row) or _ASIDE.search(one.section):
+        if _OVER.search(one.around) or _ASIDE.search(one.section):
             return
-        make = Finding(one.file, one.line, said, "", sure=not _OPEN.search(one.row), at=at)
+        make = Finding(one.file, one.line, said, "", sure=not _OPEN.search(one.around), at=at)
         gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
         if gone is None and ("/" in bare or (has_ending(bare) and not _GENERIC.match(bare))):
             gone = self._past.find(bare, is_suffix=True)
@@ -252,7 +252,7 @@ class Verifier:
             return  # a skill names what it writes
         now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
         now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
-        is_sure = (is_there or ("/" in bare and not _LOOSE.search(one.row))) and (bool(now) or not _OWN.search(bare))
+        is_sure = (is_there or ("/" in bare and not _LOOSE.search(one.around))) and (bool(now) or not _OWN.search(bare))
         what, new = f"moved to {now}" if now else "gone", self._spell(one, make.said, bare, gone.path, now)
         yield make._replace(is_=what, now=new, since=gone.since, sure=make.sure and is_sure), [gone.path]
 
@@ -266,7 +266,7 @@ class Verifier:
             now = self._spell(one, make.said, bare, places[-1], twin)
             yield make._replace(is_=f"no such {kind}, but {twin}", now=now), places
             return
-        if _LOOSE.search(one.row):
+        if _LOOSE.search(one.around):
             return
         same, is_named = self._find_same(bare), one.kind in ("link", "import")
         is_near = same or any(posixpath.dirname(place) in self._ground.folders for place in places)
@@ -358,8 +358,8 @@ class Verifier:
                 yield from found
                 if (
                     not found
-                    and not _OPEN.search(one.row)
-                    and not _OVER.search(one.row)
+                    and not _OPEN.search(one.around)
+                    and not _OVER.search(one.around)
                     and not self._ground.ends(one.said.strip("/"))
                 ):
                     yield (
@@ -372,11 +372,11 @@ class Verifier:
     def _check_command(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
         words = one.said.split()
         lack = self._commands.find_lack(words) if words else None
-        if lack and not _OVER.search(one.row) and not _ASIDE.search(one.section):
+        if lack and not _OVER.search(one.around) and not _ASIDE.search(one.section):
             since = self._past.find_loss(lack.name, *lack.files)
             yield (
                 Finding(
-                    one.file, one.line, one.said, lack.what, since=since, sure=not _OPEN.search(one.row), at=one.at
+                    one.file, one.line, one.said, lack.what, since=since, sure=not _OPEN.search(one.around), at=one.at
                 ),
                 [],
             )
@@ -391,7 +391,7 @@ class Verifier:
             if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
                 beside[one.file, one.line] += self._find_files(one)
         for one in statements:
-            if one.kind not in ("name", "command") or _OVER.search(one.row) or _ASIDE.search(one.section):
+            if one.kind not in ("name", "command") or _OVER.search(one.around) or _ASIDE.search(one.section):
                 continue
             files, words = beside[one.file, one.line][:_NAMED], one.said.split()
             if one.kind == "name" and files:
@@ -412,7 +412,7 @@ class Verifier:
             at = one.at + max(one.said.find(said), 0)
             lost = next(((file, since) for file in files if (since := self._past.find_loss(word, file))), None)
             if lost:
-                what, sure = f"{lost[0]} no longer has it", not _OPEN.search(one.row)
+                what, sure = f"{lost[0]} no longer has it", not _OPEN.search(one.around)
                 yield Finding(one.file, one.line, said, what, since=lost[1], sure=sure, at=at)
             elif one.kind == "command":
                 yield Finding(one.file, one.line, said, "no file of code has this option", at=at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -18,15 +18,19 @@ from memsync.cli.words import is_dialogue
 from memsync.errors import NoStore, Remedy, UsageError
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
+from memsync.records import shown_id
 
 
 @command(cli, "check", is_quiet=True)
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option("--fix", is_flag=True, help="Write the new names that are sure: shows a patch and asks.")
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+@click.option("--remember", is_flag=True, help="Remember the new names, so that an agent that uses an old one is told.")
 @click.option("--sarif", is_flag=True, help="Print SARIF, which code scanning takes.")
 @click.option("--github", is_flag=True, help="Print annotations of GitHub's actions.")
-def check_(project: Project, /, paths: tuple[Path, ...], fix: bool, yes: bool, sarif: bool, github: bool) -> Answer:
+def check_(
+    project: Project, /, paths: tuple[Path, ...], fix: bool, yes: bool, remember: bool, sarif: bool, github: bool
+) -> Answer:
     """Look whether what instruction files say is so.
 
     Looks up the paths, links, imports, commands, options and names in
@@ -35,6 +39,7 @@ def check_(project: Project, /, paths: tuple[Path, ...], fix: bool, yes: bool, s
     Runs nothing of the repository. A line is accepted by a comment with a
     reason, on it or above it: <!-- memsync: accept because REASON -->. Exit 1
     if something is surely wrong; what starts with "perhaps" may be right.
+    Where you may not change the file, --remember has agents told in time.
 
     \b
     Examples:
@@ -52,11 +57,16 @@ def check_(project: Project, /, paths: tuple[Path, ...], fix: bool, yes: bool, s
     if fixed:
         project.journal.note_change(f"wrote new names into {', '.join(fixed)}", "git checkout")
         found = check(root, [_name(path, root) for path in paths])
+    kept = _remember(project, found) if remember else []
     found = count_sessions(found, list_here(project)) if found and not sarif and not github else found
     code = 1 if any(one.sure for one in found) else 0
     if sarif:
         return Answer(as_sarif(found), render.to_json(as_sarif(found)), code)
-    text = "\n".join(map(as_annotation, found)) if github else _format(found, fixed)
+    text = (
+        "\n".join(map(as_annotation, found))
+        if github
+        else _format(found, [*(f"fixed {name}" for name in fixed), *kept])
+    )
     return Answer({"findings": [one.as_dict() for one in found]}, text, code)
 
 
@@ -85,8 +95,16 @@ def _fix(root: Path, fixes: Sequence[Fix], *, yes: bool) -> list[str]:
     return [one.file for one in fixes]
 
 
-def _format(found: Sequence[Finding], fixed: Sequence[str]) -> str:
-    lines = [f"fixed {name}" for name in fixed]
+def _remember(project: Project, found: Sequence[Finding]) -> Iterator[str]:
+    """Remember each sure new name, due where the old one is used, and yield what was stored."""
+    for said, now, file in dict.fromkeys((one.said, one.now, one.file) for one in found if one.sure and one.now):
+        text = f"`{said}` in {file} is wrong: it is `{now}`"
+        done = project.remember(text, triggers=[f"not: {said.strip('/').removeprefix('./')}"])
+        yield f"{done.status} {shown_id(done.entry.id)} {render.one_line(text)}"
+
+
+def _format(found: Sequence[Finding], done: Sequence[str]) -> str:
+    lines = list(done)
     for one in found:
         mark = "" if one.sure else click.style("perhaps ", fg="cyan")
         lines.append(f"{render.one_line(one.file)}:{one.line}: {mark}{describe(one)}")

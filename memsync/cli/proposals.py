@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from memsync.check.survey import summarize
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import memory, read_text
@@ -103,6 +104,8 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
         lines += [f"{one.status} {render.one_line(one.entry.content)}" for one in done.stored] or ["nothing new"]
     else:
         lines += _list_proposals(done.proposed, "nothing new to propose")
+    if instructions and project.layout.root and (wrong := summarize(project.layout.root)):
+        lines.append(f"what you read may be wrong: {wrong}")
     return Answer(done, "\n".join(lines))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 
@@ -23,6 +24,7 @@ def tree(repo):
         repo.git("commit", "-q", "--allow-empty", "-m", message)
         return repo.git("rev-parse", "--short", "HEAD").strip()
 
+    write.root = repo.root
     return write
 
 
@@ -130,20 +132,20 @@ def test_branches_placeholders_products_other_repositories_and_output_are_not_fi
 def test_commands_that_no_file_defines_are_found(repo, tree, check):
     tree({
         "Makefile": "test:\n\ttrue\nlint: test\n\ttrue\n", "package.json": '{"scripts": {"build": "x", "dev:web": "y"}}',
-        "justfile": "serve port:\n  true\n", "mise.toml": '[tasks.fmt]\nrun = "x"\n', "compose.yaml": "services:\n  db:\n    image: x\n",
+        "justfile": "serve port:\n  true\n", "mise.toml": '[tasks.fmt]\nrun = "x"\n', "Taskfile.yml": "tasks:\n  fix:\n    aliases: [f]\n", "compose.yaml": "services:\n  db:\n    image: x\n",
         "scripts/seed.py": "pass\n",
     })  # fmt: skip
     since = tree({"Makefile": "test:\n\ttrue\n"})
     rows = [
         "make test", "make lint", "npm run build", "npm run biuld", "pnpm dev:api", "just serve 80", "just srve", "mise run fmt", "mise run format",
-        "docker compose up -d db", "docker compose logs redis", "python scripts/seed.py", "cd scripts && python seed.py", "FOO=1 make test && make lint",
+        "task f", "task fax", "docker compose up -d db", "docker compose logs redis", "python scripts/seed.py", "cd scripts && python seed.py", "FOO=1 make test && make lint",
     ]  # fmt: skip
     tree({"AGENTS.md": "```sh\n" + "\n".join(rows) + "\n```\nRun `make lint`, or `make -C sub all`.\n"})
     found = [(place, said, since) for place, said, _, since, sure in check() if sure]
     assert found == [
         ("AGENTS.md:3", "make lint", since), ("AGENTS.md:5", "npm run biuld", None), ("AGENTS.md:6", "pnpm dev:api", None),
-        ("AGENTS.md:8", "just srve", None), ("AGENTS.md:10", "mise run format", None), ("AGENTS.md:12", "docker compose logs redis", None),
-        ("AGENTS.md:15", "make lint", since), ("AGENTS.md:17", "make lint", since),
+        ("AGENTS.md:8", "just srve", None), ("AGENTS.md:10", "mise run format", None), ("AGENTS.md:12", "task fax", None),
+        ("AGENTS.md:14", "docker compose logs redis", None), ("AGENTS.md:17", "make lint", since), ("AGENTS.md:19", "make lint", since),
     ]  # fmt: skip
 
 
@@ -166,6 +168,17 @@ def test_a_drawn_tree_is_looked_up_where_most_of_it_is(tree, check):
     drawn = "shop/\n├── src/\n│   ├── cart.py\n│   ├── price.py   # prices\n│   ├── stock.py\n│   └── taxes.py\n"
     tree({"AGENTS.md": f"```\n{drawn}```\n```\napp/\n├── views/\n│   └── home.py\n└── models.py\n```\n"})
     assert check() == [("AGENTS.md:7", "taxes.py", None, None, False)]
+
+
+def test_a_tree_that_is_only_indented_is_looked_up_too(tree, check):
+    tree({f"internal/{name}.go": "package x\n" for name in ("app", "config/load", "config/init", "ui/main")})
+    tree({"internal/jobs/run.go": "package x\n"})
+    drawn = "internal/\n  app.go       starts it\n  config/\n    load.go    reads\n  ui/          pages\n  jobs/        runs\n"
+    tree({"AGENTS.md": f"```\n{drawn}```\n"})
+    assert check() == []
+    shutil.rmtree(tree.root / "internal" / "jobs")
+    since = tree({}, message="take away")
+    assert check() == [("AGENTS.md:7", "jobs/", None, since, True)]
 
 
 def test_a_line_is_accepted_by_a_comment_with_a_reason(tree, check):
@@ -199,6 +212,18 @@ def test_fix_shows_a_patch_and_changes_nothing_but_the_names(repo, tree):
     assert done.code == 0, done.err
     wanted = text.replace(b".golangci.yml", b".golangci.yaml").replace(b"src/cart.py", b"src/shop/cart.py")
     assert (repo.root / "CLAUDE.md").read_bytes() == wanted
+
+
+def test_what_is_remembered_is_given_to_a_session_that_opens_the_wrong_name(repo, tree):
+    tree({".golangci.yaml": "x\n", "CLAUDE.md": "See `.golangci.yml`\n"})
+    done = memsync("check", "--remember", cwd=repo.root)
+    assert "is wrong: it is `.golangci.yaml`" in done.out
+    call = {"tool_name": "Read", "tool_input": {"file_path": str(repo.root / ".golangci.yml")}}
+    asked = json.dumps({"session_id": "s", "cwd": str(repo.root), **call})
+    given = memsync("hook", "pre-tool", "--client", "claude", cwd=repo.root, stdin=asked)
+    assert "it is `.golangci.yaml`" in given.out
+    (repo.root / "CLAUDE.md").write_text("See `.golangci.yaml`\n")
+    assert memsync("check", cwd=repo.root).out == "all is so\n"
 
 
 def test_sarif_and_annotations_name_file_and_line(repo, tree):
@@ -291,13 +316,14 @@ def test_an_anchor_that_no_heading_makes_and_a_line_behind_the_end_are_found(tre
     ]
 
 
-def test_the_doctor_says_it_in_one_line(repo, tree):
+def test_the_doctor_and_the_scan_of_a_new_repository_say_it_in_one_line(repo, tree):
     tree({"AGENTS.md": "[guide](docs/guide.md)\n[more](docs/more.md)\n"})
     notes = [
         one for one in memsync("doctor", "--json", cwd=repo.root).json["findings"] if one["where"] == "instructions"
     ]
     assert len(notes) == 1
     assert "AGENTS.md:1 says `docs/guide.md`: no such file, and 1 more line" in notes[0]["what"]
+    assert "AGENTS.md:1 says `docs/guide.md`" in memsync("memory", "init", "--no-llm", "--dry-run", cwd=repo.root).out
 
 
 def test_a_commit_that_takes_a_file_away_says_which_lines_name_it_and_goes_on(repo, tree):
