@@ -64,6 +64,7 @@ docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the
 	$(RUN)python -m tools.draw_chart
 	$(RUN)python -m tools.draw_calibration
 	$(RUN)python -m tools.draw_peers
+	$(RUN)python -m tools.draw_replay
 
 site: $(STAMP)  ## build the documentation site into .site/html; a link that leads nowhere is an error
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group docs

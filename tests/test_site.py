@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import draw_calibration, draw_chart, draw_peers, record_terminal
+from tools import draw_calibration, draw_chart, draw_peers, draw_replay, record_terminal
 from tools.build_site import ROOT, lead_within, list_pages, place_of
 
 PAGES = set(list_pages())
@@ -56,6 +56,15 @@ def test_the_chart_of_peers_shows_the_figures_of_the_documents(theme):
     assert all(len(row.times) == 2 and min(row.times) > 0 for row in rows)
     drawn = (ROOT / "docs" / "images" / f"peers-{theme}.svg").read_text(encoding="utf-8")
     assert drawn == draw_peers.draw(rows, theme), "run `make docs`"
+
+
+@pytest.mark.parametrize("theme", draw_replay.THEMES)
+def test_the_chart_of_the_replay_shows_the_figures_of_the_documents(theme):
+    rows = draw_replay.read_rows()
+    assert {"lines by hand", "learned by itself", "random lines", "nothing"} <= {row.arm for row in rows}
+    assert all(0 <= row.in_time <= row.repeats for row in rows)
+    drawn = (ROOT / "docs" / "images" / f"replay-{theme}.svg").read_text(encoding="utf-8")
+    assert drawn == draw_replay.draw(rows, theme), "run `make docs`"
 
 
 def test_the_terminal_of_the_readme_is_what_the_program_prints():

@@ -54,16 +54,12 @@ def list_rows(name: str, day: str) -> list[dict[str, object]]:
     ]
 
 
-def measure(**variables: str) -> subprocess.CompletedProcess[str]:
+def measure(code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("MEMSYNC_")}
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", "replay"],
-        cwd=ROOT,
-        env={**env, **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "benchmarks", "replay"]
+    ran = subprocess.run(command, cwd=ROOT, env={**env, **variables}, capture_output=True, text=True, check=False)
+    assert ran.returncode == code, ran.stderr
+    return ran
 
 
 def test_the_table_has_each_half_and_arm_and_says_loudly_what_is_absent(mirror, tmp_path):
@@ -103,7 +99,8 @@ def list_all(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_without_any_of_the_repositories_gives_a_head_and_three_refusals(tmp_path):
-    ran = measure(MEMSYNC_REPLAY=str(tmp_path))
+def test_a_folder_without_any_of_the_repositories_gives_a_head_and_three_refusals_and_fails(tmp_path):
+    ran = measure(1, MEMSYNC_REPLAY=str(tmp_path))
+    assert "nothing was measured" in ran.stderr
     assert len([row for row in ran.stdout.splitlines() if row.startswith("| ")]) == 1
     assert ran.stderr.count("has no git repository") == 3
