@@ -23,6 +23,8 @@ _SHOWN: Final = "shown"  # what was only named in a headline, in the form of the
 _KEPT: Final = "kept"
 _STARTED: Final = "started"
 _TOLD: Final = "told"
+_TASKS: Final = "tasks"  # of subagents that are about to start: of what kind each is, and the ids that fit
+_MOST_TASKS: Final = 16
 _TOPIC: Final = "topic"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
@@ -96,6 +98,33 @@ class Ledger:
         """Note that a subagent is at work until the user speaks: its calls to the server look like the session's own."""
         if self._has_store:
             self._change(lambda variables: {**variables, HELPED: True})
+
+    def keep_task(self, kind: str, ids: Sequence[str]) -> None:
+        """Keep which memories fit what a subagent of that *kind*, which is about to start, is asked."""
+        if self._has_store:
+            self._change(
+                lambda variables: {
+                    **variables,
+                    _TASKS: [*_list_lists(variables.get(_TASKS)), [kind, *ids]][-_MOST_TASKS:],
+                }
+            )
+
+    def take_task(self, kind: str) -> list[str] | None:
+        """Return the memories that fit what the next subagent of that *kind* is asked, and keep them no longer; None if nobody knows."""
+        taken: list[str] | None = None
+
+        def take(variables: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal taken
+            tasks = _list_lists(variables.get(_TASKS))
+            found = next((task for task in tasks if task[:1] == [kind]), None) or next(iter(tasks), None)
+            if not found:
+                return None
+            taken = [str(id_) for id_ in found[1:]]
+            tasks.remove(found)
+            return {**variables, _TASKS: tasks}
+
+        self._change(take)
+        return taken
 
     def take_over(self, parent: Ledger) -> None:
         """Note that the context has what that of *parent* has."""
@@ -234,6 +263,10 @@ def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
 
 def _list_of(value: object) -> list[int]:
     return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
+
+
+def _list_lists(value: object) -> list[list[Any]]:
+    return [one for one in value if isinstance(one, list)] if isinstance(value, list) else []
 
 
 def _dict_of(value: object) -> dict[str, Any]:

@@ -29,11 +29,13 @@ _LOOKED_AT = 50  # sessions, the latest first
 def find_past(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any]) -> Past:
     """Return what *session* has at *event*.
 
-    A fork takes over what its parent was given. A subagent has nothing, and needs what its parent's prompt was about.
+    A fork takes over what its parent was given. A subagent has nothing, and needs what fits what
+    it is asked; where nobody knows that, what its parent's prompt was about.
     """
     if event == "subagent-start":
-        matched = RecallSession(session.project, parent_id(payload)).matched()
-        asked = (*matched.given, *matched.known)
+        caller = RecallSession(session.project, parent_id(payload))
+        matched, task = caller.matched(), caller.take_task(str(payload.get("agent_type") or ""))
+        asked = tuple(task) if task is not None else (*matched.given, *matched.known)
         return Past(first=asked, alone=bool(asked))
     if event == "prompt" and client.restates and session.variables() and not session.has_context():
         session.adopt(_list_given(client, payload))

@@ -19,6 +19,7 @@ _READERS = frozenset({"read", "read_file", "view"})  # tools that read one file
 _REPLACED = ("old_string", "oldString", "old_str")
 _NEW = ("new_string", "newString", "new_str", "content", "new_source", "file_text")
 _COMMANDS = ("command", "cmd", "input")
+_STARTING = ("Agent", "Task")  # tools that start a subagent
 _WRITTEN = frozenset((*_REPLACED, *_NEW, *_COMMANDS, "description", "prompt"))  # what is no path and no pattern
 _SAID = 400  # characters of a path or a pattern
 _LONGEST = 65_536  # characters of what is written that are looked at
@@ -195,6 +196,13 @@ def _says_failure(text: str) -> bool:
     return False
 
 
+def read_task(payload: Mapping[str, Any]) -> str:
+    """Return what a subagent is asked, if the call starts one."""
+    given = payload.get("tool_input")
+    asked = given.get("prompt") if isinstance(given, dict) and payload.get("tool_name") in _STARTING else ""
+    return asked[:_LONGEST] if isinstance(asked, str) else ""
+
+
 def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> bool:
     """Tell whether there is certainly nothing to say."""
     if client == "claude" and event == "pre-tool" and "timestamp" in payload:
@@ -207,7 +215,7 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
     is_ours = call.name.startswith("mcp_") and "memsync" in call.name
     if is_ours or (event == "post-tool" and client not in AFTERWARDS and not call.error):
         return True
-    if event == "post-tool" and call.error:
+    if call.error if event == "post-tool" else read_task(payload):
         return False
     if not (call.paths or call.reads or call.line or call.said):
         return True

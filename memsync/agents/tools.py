@@ -44,6 +44,18 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     Raises:
         StoreUnreadable, OutsideTree, ConfigError
     """
+    task = toolcall.read_task(payload) if event == "pre-tool" and session.project.settings.enabled else ""
+    return _keep_task(session, payload, task) if task else _answer_call(session, client, event, payload, by)
+
+
+def _keep_task(session: RecallSession, payload: Mapping[str, Any], task: str) -> Reply:
+    """Say nothing, and keep for the subagent that is about to start what fits its *task*."""
+    found = RecallSession(session.project, "").at_prompt(task, typed=False)
+    kind = payload["tool_input"].get("subagent_type")
+    return Reply("", lambda: session.keep_task(str(kind or ""), [entry.id for entry in found.entries]))
+
+
+def _answer_call(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any], by: str) -> Reply:
     project, call = session.project, ToolCall(payload)
     cwd = str(payload.get("cwd") or project.layout.start)
     decision, failure = Decision(Injection()), Injection()

@@ -30,6 +30,7 @@ _HOOKS: Final = (
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, any_of(*CLAUDE_TOOLS)),
+    Hook("PreToolUse", "pre-tool", 5, "^(?:Agent|Task)$"),  # what a subagent is asked
     Hook("PostToolUseFailure", "post-tool", 5, any_of(*CLAUDE_TOOLS, "Task", "Agent")),
     Hook("SessionEnd", "session-end", 5),
 )

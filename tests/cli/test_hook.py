@@ -375,6 +375,24 @@ def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, re
     assert "staging" not in log
 
 
+def test_a_subagent_is_given_what_fits_what_it_is_asked_and_not_its_parents_topic(at, repo):
+    other = "Invoices are rounded half to even"
+    memsync("memory", "add", other, cwd=repo.root)
+    at("prompt", prompt=ASK)
+    for kind, asked in (("explore", "find out how invoices are rounded"), ("general", ASK)):
+        task = {"description": "x", "prompt": asked, "subagent_type": kind}
+        assert at("pre-tool", tool_name="Agent", tool_input=task) is None
+    found = {
+        kind: at("subagent-start", agent_id=f"a-{kind}", agent_type=kind)["additionalContext"]
+        for kind in ("general", "explore")
+    }
+    assert (FACT in found["general"], other in found["general"]) == (True, False)
+    assert (FACT in found["explore"], other in found["explore"]) == (False, True)
+    assert (
+        FACT in at("subagent-start", agent_id="a-3", agent_type="general")["additionalContext"]
+    )  # nobody knows its task
+
+
 def test_of_a_slash_command_what_follows_its_word_is_looked_up_unless_the_client_has_it_itself(at):
     for number, word in enumerate(("/ask", "/team:port-check", "/deploy")):
         assert FACT in at("prompt", session=f"s{number}", prompt=f"{word} {ASK}")["additionalContext"]

@@ -42,6 +42,7 @@ def test_the_commands_of_claude_code_never_change():
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
         ("PreToolUse", f"^(?:{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
+        ("PreToolUse", "^(?:Agent|Task)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
         (
             "PostToolUseFailure",
             f"^(?:{TOOLS}|Task|Agent|mcp_.*)$",
