@@ -16,9 +16,14 @@ _SCOPES: Final[Mapping[str, Scope | None]] = {
     "private": "stealth", "stealth": "stealth", "global": "global", "project": None
 }  # fmt: skip
 _IN_SKILL: Final = re.compile(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
-# Before a bare text: as a copy has it, or as a line has it that an agent was given.
-_MARK: Final = re.compile(
+# Before a bare text, as a copy has it; around it, as a line has it that an agent was given, now and before.
+_BEFORE: Final = re.compile(
     r"(?:\((private|global)\)|\[[\w-]+\] \([^,()]+, importance [\d.]+, [^,()]+(?:, (private|global))?.*?\))\s+(?=\S)"
+)
+_AROUND: Final = re.compile(r"\[(?:mm-\w+|[0-9a-f][0-9a-f-]{5,35})\]\s+(\S.*?)((?:\s+\([^()]*\))*)\s*", re.DOTALL)
+_GROUP: Final = re.compile(r"\s+\(([^()]*)\)")
+_BESIDE: Final = re.compile(
+    r"private|global|preference|pattern|context|[A-Z][a-z]{2} \d{4}|by \S.*|of \d{4}-\d\d-\d\d|replace[sd]\? .*|\+\d+ alike.*|unread|out of date: .*|for \S.*"
 )
 
 
@@ -45,9 +50,30 @@ def read_scope(memory: Memory) -> tuple[Memory, Scope | None]:
     said = memory.extra.get(KEY)
     if isinstance(said, str) and said in _SCOPES:
         return memory._replace(extra={key: value for key, value in memory.extra.items() if key != KEY}), _SCOPES[said]
-    if not memory.id and (mark := _MARK.match(memory.content)):
-        return memory._replace(content=memory.content[mark.end() :]), _SCOPES[mark[1] or mark[2] or "project"]
+    if not memory.id and (found := _split_mark(memory.content)):
+        return memory._replace(content=found[0]), _SCOPES[found[1]]
     return memory, None
+
+
+def is_marked(text: str) -> bool:
+    """Tell whether *text* is one that left its store with a mark: no part of it may go without that."""
+    return _split_mark(text) is not None
+
+
+def _split_mark(text: str) -> tuple[str, str] | None:
+    """Return *text* without its mark, and the scope that this says; None if it has none."""
+    if mark := _BEFORE.match(text):
+        return text[mark.end() :], mark[1] or mark[2] or "project"
+    if not (given := _AROUND.fullmatch(text)):
+        return None
+    end, scope = given.end(2), "project"
+    for group in reversed([*_GROUP.finditer(text, given.start(2), end)]):
+        words = group[1].split(", ")
+        if not any(map(_BESIDE.fullmatch, words)):
+            break  # the text's own
+        end = group.start()
+        scope = next((word for word in words if word in ("private", "global")), scope)
+    return text[given.start(1) : end], scope
 
 
 def find_skill_scope(text: str) -> Match[str] | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from memsync.format.scopes import is_marked
 from memsync.memories.imports import Candidate
 from memsync.transfer.candidates import add_subject, read_statements
 
@@ -24,7 +25,7 @@ _SUBJECT: Final = 6  # words of a heading that may be one
 _KINDS: Final = frozenset(
     """and conventions convention guidelines guideline rules rule notes note important overview general introduction summary
     instructions tips usage related behavior behaviors structure purpose scope contracts invariants pitfalls best practices practice always never the other misc miscellaneous details key points about for
-    agents claude gemini readme project this repository code""".split()
+    agents claude gemini readme memory memories facts preferences patterns context contexts project this repository code""".split()
 )
 
 
@@ -46,6 +47,9 @@ def read_instructions(text: str, name: str, folder: str = "") -> Iterator[Candid
 
 
 def _shape(one: Statement) -> Iterator[Statement]:
+    if is_marked(one.text):
+        yield one
+        return
     for piece in _split(one.text):
         yield one._replace(text=add_subject(one.heading, piece) if _is_subject(one.heading, piece) else piece)
 

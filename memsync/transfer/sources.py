@@ -29,7 +29,9 @@ _WHOLE: Final = 2_000  # characters of a note that is one memory; a longer one i
 _MOST: Final = 5_000  # files of one folder
 _SAMPLE: Final = 65_536
 _INDEX_ROW: Final = re.compile(r"\[[^\]]*\]\(([^)#?]+\.md)\)")
-_OBSERVATION: Final = re.compile(r"^\s*[-*]\s+\[([^\[\]()]{2,60})\](?![(\[])(?! \([^()]+, importance )\s+(\S.*)$")
+_OBSERVATION: Final = re.compile(
+    r"^\s*[-*]\s+(?!\[(?:mm-\w+|[0-9a-f]{6,}[0-9a-f-]*)\])\[([^\[\]()]{2,60})\](?![(\[])(?! \([^()]+, importance )\s+(\S.*)$"
+)
 _CONTEXT: Final = re.compile(r"\s+\([^()]*\)\s*$")
 _ENDINGS: Final = {
     "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),

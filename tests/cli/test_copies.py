@@ -284,6 +284,15 @@ def test_undo_says_of_a_skill_that_it_is_private(call):
     assert "  (private) created the skill vet-bob" in call("undo", "--list").out.splitlines()
 
 
+def test_no_sentence_of_a_long_private_text_comes_back_without_its_scope(call, repo):
+    text = " ".join(f"Sentence {n} of what nobody else may read is long enough to be split here." for n in range(12))
+    call("remember", text, "--private")
+    (repo.root / "AGENTS.md").write_text(call("export", "-o", "-", "--all-scopes", "--format", "markdown").out)
+    call("rm", *ids(call).values(), "-y")
+    assert "private" in call("import", "AGENTS.md").out
+    assert not [said for scope, said in stored(call) if scope != "stealth" and "Sentence" in said]
+
+
 def test_lines_that_an_agent_was_given_come_back_into_their_scopes(call, repo):
     given = call("inject").out
     for id_ in ids(call).values():
