@@ -137,7 +137,7 @@ def pin(text: str, root: Path) -> str:
     why = explain_change(anchor, root) if is_inside(path, root) else f"{anchor.path!r} is not in the repository"
     if why and not (anchor.blob and is_inside(path, root)):
         raise InvalidMemory(
-            f"no anchor there: {why}; {_HINT}, from {root}; of a name that is wrong give the trigger 'not: {anchor.path}'"
+            f"no anchor there: {why}; {_HINT}, from {root}; of a name that is wrong give the trigger 'not: NAME'"
         )
     return str(pin_anchor(anchor, root))
 
