@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from memsync.dedup.lexicon import SAME_QUANTIFIERS
 from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_words
 
 _FRAME: Final = 0.5  # share of the shorter text's words that both have in the same order
@@ -44,7 +45,7 @@ def find_differences(new: Reading, old: Reading) -> tuple[Difference, ...]:
     found, named = list[Difference](), set[str]()
     for what, i, j, k, m in steps:
         mine, theirs = _list_content(a[i:j], b[k:m]), _list_content(b[k:m], a[i:j])
-        if what == "replace" and mine and theirs:
+        if what == "replace" and mine and theirs and not _say_alike(mine, theirs):
             if max(len(mine), len(theirs)) > _MOST:
                 return ()  # in other words
             place = sum(token.kind in CONTENT for token in a[:i])
@@ -52,6 +53,12 @@ def find_differences(new: Reading, old: Reading) -> tuple[Difference, ...]:
             named |= {theirs[0].form} if len(theirs) == 1 else set()
     is_in_order = moved <= named  # but for what is named as replaced: "pnpm, because yarn was slow"
     return tuple(found) if is_in_order and len(found) <= min(_PLACES, len(same)) else ()
+
+
+def _say_alike(mine: Sequence[Token], theirs: Sequence[Token]) -> bool:
+    """Tell whether both are words for the same quantity, as "each" and "every"."""
+    said = {SAME_QUANTIFIERS.get(token.form, token.form) for token in (*mine, *theirs)}
+    return len(said) == 1
 
 
 def _align(new: Reading, old: Reading) -> Sequence[tuple[str, int, int, int, int]]:
