@@ -41,7 +41,7 @@ class Hooks:
     def __init__(self, repository: Path | None) -> None:
         self._repository = repository
         self._client = known.find("claude")
-        self._matchers = {hook.name: re.compile(hook.matcher or "") for hook in self._client.hooks}
+        self._matchers = [(hook.name, re.compile(hook.matcher or "")) for hook in self._client.hooks]
         self._now = dt.datetime.now(dt.UTC)
         self._named: set[str] = set()
 
@@ -76,7 +76,8 @@ class Hooks:
 
     def ask(self, door: str, session: str, payload: Mapping[str, Any], when: dt.datetime) -> Given:
         """Return what the hook gives, where the client would have asked it for that tool."""
-        if (tool := payload.get("tool_name")) and not self._matchers[door].fullmatch(str(tool)):
+        tool = payload.get("tool_name")
+        if tool and not any(name == door and matcher.fullmatch(str(tool)) for name, matcher in self._matchers):
             return Given()
         self._now = when
         there = str(payload.get("cwd") or "").rstrip("/")

@@ -20,6 +20,7 @@ from memsync.learn.failures import Failure, program_of
 from memsync.learn.repairs import Tried, explain
 from memsync.learn.said import Lesson
 from memsync.learn.transcripts import list_here
+from memsync.memories.naming import Named, name_all
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id, format_time
 from memsync.system.texts import count, one_line
@@ -166,7 +167,7 @@ class _BeforeCalls(Hooks):
 
 def try_out(trial: Trial, savings: Savings, since: dt.datetime | None, track: Track) -> Savings:
     """Return *savings* with what memsync's own hook would have given in time, had each memory been there from its first session on."""
-    proposed = {one.failure.name: one.memory for one in savings.found if one.memory}
+    proposed = {one.failure.name: _complete(one.memory, trial.repository) for one in savings.found if one.memory}
     if not proposed:
         return savings
     played = []
@@ -180,6 +181,12 @@ def try_out(trial: Trial, savings: Savings, since: dt.datetime | None, track: Tr
         for row in replay("proposed", track(played), hooks, lines, since=since).met:
             counts[row["class"]] += row["in_time"]
     return savings._replace(found=[replace(one, in_time=counts[one.failure.name]) for one in savings.found])
+
+
+def _complete(memory: Memory, root: Path | None) -> Memory:
+    """Return *memory* as approving it would store it, with the triggers and anchors that its text names."""
+    with Named(memory.content, root) as named:
+        return name_all(memory, named)
 
 
 def _follow(steps: Sequence[Step], at: int) -> range:
