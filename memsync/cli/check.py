@@ -55,7 +55,7 @@ def check_(
     found = check(root, [_name(path, root) for path in paths])
     fixed = _fix(root, plan_fixes(root, found), yes=yes) if fix else []
     if fixed:
-        project.journal.note_change(f"wrote new names into {', '.join(fixed)}", "git checkout")
+        project.journal.note_change(f"wrote new names into {', '.join(fixed)}, which `git diff` shows")
         found = check(root, [_name(path, root) for path in paths])
     kept = _remember(project, found) if remember else []
     found = count_sessions(found, list_here(project)) if found and not sarif and not github else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def add(project: Project, /, kind: str, path: Path) -> Answer:
       memsync mirror add serena .serena/memories
     """
     made = add_mirror(project, kind, path)
+    project.journal.note_change(f"mirrored {made.path}", f"mirror rm {shlex.quote(made.path)}")
     return Answer(
         {"kind": made.kind, "path": made.path},
         f"{one_line(made.path)} is mirrored; `memsync sync` brings both sides together",
@@ -64,6 +66,8 @@ def rm(project: Project, /, path: str) -> Answer:
       memsync mirror rm .claude/memory
     """
     gone = remove_mirror(project, path)
+    way = f"mirror add {gone.kind} {shlex.quote(gone.path)}"
+    project.journal.note_change(f"mirrored {gone.path} no more", way)
     return Answer({"path": gone.path}, f"{one_line(gone.path)} is mirrored no more")
 
 

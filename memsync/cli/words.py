@@ -29,7 +29,7 @@ ALIASES: Final[Mapping[str, str]] = {
 MEANT: Final[Mapping[str, str]] = {
     word: meant
     for meant, words in {
-        "remember": "save store note learn create new write put",
+        "remember": "save store note create new write put",
         "recall": "query ask lookup what which how",
         "search": "grep",
         "show": "cat view info inspect read",

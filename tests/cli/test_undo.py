@@ -30,11 +30,12 @@ EXEMPT = {
     "only reads or counts": "status memory|recall memory|search memory|list memory|show memory|tags|list memory|log memory|stats"
     " memory|history memory|diff memory|blame memory|audit memory|dedup|log skill|list skill|search skill|show skill|apply"
     " skill|history skill|stats skill|candidates git|status git|check git|textconv workflow|list workflow|validate sessions"
-    " statusline eval|recall eval|replay eval|dedup index|status inject completion demo",
+    " statusline eval|recall eval|replay eval|dedup index|status inject completion demo test format|validate mirror|list",
     "writes a copy where it is told": "memory|export skill|export",
     "moves between the file and git what is there already": "sync git|hook git|merge-driver git|merge-skill git|ci",
     "repairs; what it does to memories is noted as steps": "doctor",
     "makes anew what is derived": "index|rebuild",
+    "lets proposals wait as extract does, of sessions of this machine": "learn replay",
     "takes back itself": "memory|undo",
     "notes what is done through it, not itself": "hook workflow|run mcp serve ui",
     "asks at a terminal, and notes each answer": "review janitor|review memory|dedup|review",
@@ -67,6 +68,9 @@ CHANGING = {
     "memory unshare": ([], ["unshare", "{other}"]),
     "memory dedup confirm": ([["remember", "{other_text}, every night at two"]], ["memory", "dedup", "confirm", "1"]),
     "memory dedup reverse": ([["remember", "{other_text}, every night at two"]], ["memory", "dedup", "reverse", "1"]),
+    "check": ([], ["check", "--fix", "--yes"]),
+    "mirror add": ([], ["mirror", "add", "claude-memory", "mirrored"]),
+    "mirror rm": ([["mirror", "add", "claude-memory", "mirrored"]], ["mirror", "rm", "mirrored"]),
     "memory import": ([], ["import", "notes.md"]),
     "config": ([], ["config", "memory.recall_limit", "9"]),
     "skill add": ([], ["skill", "add", "release", "-i", "steps.md", "-d", "How to release"]),
@@ -124,6 +128,9 @@ class World:
         self.known = {"other_text": OTHER}
         for name, text in {
             "CLAUDE.md": "- Always use pnpm in the frontend, never npm\n",
+            ".lint.yaml": "strict: true\n",
+            "AGENTS.md": "- The settings of the linter are in `.lint.yml`\n",
+            "mirrored/MEMORY.md": "- The API listens on port 8081\n",
             "notes.md": "- The API listens on port 8081\n",
             "steps.md": "1. make release\n",
             ".claude/skills/run-tests/SKILL.md": SKILL,
