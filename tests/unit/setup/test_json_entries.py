@@ -126,7 +126,8 @@ def test_a_hook_that_is_not_wanted_any_more_is_replaced():
     old = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "memsync hook stop --client claude"}]}]}}
     text = json.dumps(old)
     assert json_entries.compare(text, EVERYTHING).stale == ["Stop"]
-    assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == [hook.event for hook in CLAUDE.hooks]
+    wanted = dict.fromkeys(hook.event for hook in CLAUDE.hooks)  # before a tool there are two
+    assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == list(wanted)
 
 
 def test_a_hook_from_before_there_was_a_guard_gets_one_and_keeps_all_else():
