@@ -14,7 +14,7 @@ from memsync.records import Scope
 from memsync.store import files
 from memsync.store.places import Layout
 from memsync.system import local
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 
 _NAME: Final = "hooks.log"
 _EARLIER: Final = "hooks.1.log"
@@ -63,8 +63,4 @@ def _read(layout: Layout, scope: Scope | None, name: str) -> Iterator[dict[str, 
     lines: list[bytes] = []
     with suppress(StoreError):
         lines = files.read(layout.place(scope).local / name)[0].splitlines() if scope else []
-    for line in reversed(lines):
-        with suppress(ValueError):
-            note = read_json(line)
-            if isinstance(note, dict):
-                yield note
+    yield from filter(None, map(read_object, reversed(lines)))

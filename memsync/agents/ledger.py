@@ -15,6 +15,7 @@ from memsync.agents.notes import HELPED, LEDGER, MATCHED, Matched, keep_matched,
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store.state import State
+from memsync.system.limits import list_only
 
 COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
@@ -76,11 +77,13 @@ class Ledger:
             return
         from memsync.agents.topic import number_words
 
-        self._change(lambda variables: {**variables, _TOPIC: number_words(prompt, _list_of(variables.get(_TOPIC)))})
+        self._change(
+            lambda variables: {**variables, _TOPIC: number_words(prompt, list_only(variables.get(_TOPIC), int))}
+        )
 
     def topic(self) -> list[int]:
         """Return the numbers of the words of the last prompts."""
-        return _list_of(self.variables().get(_TOPIC))
+        return list_only(self.variables().get(_TOPIC), int)
 
     def matched(self) -> Matched:
         """Return what the last prompt was about."""
@@ -105,7 +108,7 @@ class Ledger:
             self._change(
                 lambda variables: {
                     **variables,
-                    _TASKS: [*_list_lists(variables.get(_TASKS)), [kind, *ids]][-_MOST_TASKS:],
+                    _TASKS: [*list_only(variables.get(_TASKS), list), [kind, *ids]][-_MOST_TASKS:],
                 }
             )
 
@@ -115,7 +118,7 @@ class Ledger:
 
         def take(variables: dict[str, Any]) -> dict[str, Any] | None:
             nonlocal taken
-            tasks = _list_lists(variables.get(_TASKS))
+            tasks = list_only(variables.get(_TASKS), list)
             found = next((task for task in tasks if task[:1] == [kind]), None) or next(iter(tasks), None)
             if not found:
                 return None
@@ -259,14 +262,6 @@ class Ledger:
 def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return what the session was given, among its *variables*."""
     return _dict_of(variables.get(LEDGER))
-
-
-def _list_of(value: object) -> list[int]:
-    return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
-
-
-def _list_lists(value: object) -> list[list[Any]]:
-    return [one for one in value if isinstance(one, list)] if isinstance(value, list) else []
 
 
 def _dict_of(value: object) -> dict[str, Any]:

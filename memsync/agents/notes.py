@@ -21,7 +21,7 @@ from memsync.store import config
 from memsync.store.config import Loaded
 from memsync.store.places import Layout, list_workflows, locate
 from memsync.store.settings import Settings
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,12 +56,11 @@ def parent_id(payload: Mapping[str, Any]) -> str:
 
 def _first_time(transcript: str) -> str:
     """Return when the first message of *transcript* (JSON lines) says it was sent."""
-    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
+    with suppress(OSError), open(transcript, encoding="utf-8", errors="replace") as lines:
         for _, line in zip(range(50), lines, strict=False):
-            with suppress(ValueError):
-                found = read_json(line)
-                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
-                    return str(when)
+            found = read_object(line)
+            if when := found.get("timestamp") or found.get("startTime"):
+                return str(when)
     return ""
 
 

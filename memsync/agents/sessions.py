@@ -16,6 +16,7 @@ from memsync.format.scopes import mark_text
 from memsync.memories.project import Project
 from memsync.skills.store import list_anchored
 from memsync.store.state import OUTCOMES
+from memsync.system.limits import list_only
 
 _DONE: Final = {
     "accessed": ("recalled", "the agent asked"),
@@ -151,8 +152,8 @@ def find_session(sessions: Iterable[Session], ref: str) -> Session:
 
 
 def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterator[Event]:
-    at, given, left = str(note.get("at") or ""), _texts(note.get("given")), note.get("left")
-    named = _texts(note.get("headlines"))
+    at, given, left = str(note.get("at") or ""), list_only(note.get("given"), str), note.get("left")
+    named = list_only(note.get("headlines"), str)
     for id_ in given:
         yield Event(
             at=at,
@@ -170,16 +171,11 @@ def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterato
         yield Event(at=at, what="asked", why=f"before {note.get('tool') or 'a tool'}, by {asked}")
     outcomes = note.get("outcomes")
     for id_, said in outcomes.items() if isinstance(outcomes, dict) else ():
-        if len(texts := _texts(said)) > 1:
+        if len(texts := list_only(said, str)) > 1:
             yield Event(at=at, what=texts[0], why=texts[1], id=id_, content=contents.get(id_))
-    failed = "; ".join(_texts(note.get("errors")))
+    failed = "; ".join(list_only(note.get("errors"), str))
     if not (given or named) and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))
-
-
-def _texts(value: object) -> list[str]:
-    """Return the texts of a list in the log, which anything may have written."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _explain(note: Mapping[str, Any], id_: str) -> str:

@@ -40,9 +40,8 @@ def _read_input() -> dict[str, Any]:
     """Return what the client says; a shell at a terminal says nothing."""
     if sys.stdin is None or os.isatty(0):
         return {}
-    with suppress(OSError, ValueError):
-        found = limits.read_json(os.read(0, _LONGEST))
-        return found if isinstance(found, dict) else {}
+    with suppress(OSError):
+        return limits.read_object(os.read(0, _LONGEST))
     return {}
 
 

@@ -16,7 +16,7 @@ from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store import files
 from memsync.store.lock import lock
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 
 # Not 24 hours: a session that ends a little earlier than yesterday's counts as the next day.
 _EVERY: Final = timedelta(hours=20)
@@ -26,10 +26,10 @@ _REPORT: Final = "janitor.json"
 def read_report(project: Project) -> dict[str, Any] | None:
     """Return what the last run found and did; None if there was none, or it cannot be read."""
     try:
-        report = read_json(files.read(_find_report(project))[0])
-    except (MemsyncError, ValueError):
+        report = read_object(files.read(_find_report(project))[0])
+    except MemsyncError:
         return None
-    return report if isinstance(report, dict) and parse_time(report.get("at")) else None
+    return report if parse_time(report.get("at")) else None
 
 
 def run_daily(project: Project) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, shown_id, tick
 from memsync.store import files, local_history
 from memsync.store.lock import lock
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 
 _KEPT: Final = 1_000  # decisions that can be taken back
 Note = dict[str, Any]
@@ -262,16 +262,8 @@ def _path(project: Project) -> Path:
 
 
 def _read_log(project: Project) -> list[Note]:
-    data, _ = files.read(_path(project))
-    found = []
-    for row in data.split(b"\n"):
-        try:
-            note = read_json(row)
-        except ValueError:
-            continue  # a line that a crash cut off
-        if isinstance(note, dict):
-            found.append(note)
-    return found
+    rows = files.read(_path(project))[0].split(b"\n")
+    return [note for row in rows if (note := read_object(row))]  # a crash may cut a line off
 
 
 def _write(project: Project, notes: list[Note]) -> None:

@@ -27,7 +27,7 @@ from memsync.store import files
 from memsync.store.places import Place
 from memsync.store.yamltext import NotYaml
 from memsync.system.home import find_home
-from memsync.system.limits import LARGEST_SETTINGS, TooMuch, check_size, read_json
+from memsync.system.limits import LARGEST_SETTINGS, TooMuch, check_size, list_only, read_json, read_object
 
 _NOTES: Final = "clients.json"
 _USERS: Final = (
@@ -139,7 +139,7 @@ def enroll(project: Project, clients: Iterable[str], *, leave: bool = False) -> 
     """
     place, key = project.layout.place("global"), project.layout.place("stealth").directory.name
     notes = _read_notes(place)
-    users = {name: set(_list_texts(keys)) for name, keys in notes.get(_USERS, {}).items()}
+    users = {name: set(list_only(keys, str)) for name, keys in notes.get(_USERS, {}).items()}
     for client in clients:
         mine = users.setdefault(client, set())
         (mine.discard if leave else mine.add)(key)
@@ -151,7 +151,7 @@ def find_users(project: Project, client: str) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
     if project.layout.global_ is None or project.layout.stealth is None:
         return False, 0
-    users = set(_list_texts(_read_notes(project.layout.global_).get(_USERS, {}).get(client)))
+    users = set(list_only(_read_notes(project.layout.global_).get(_USERS, {}).get(client), str))
     key = project.layout.stealth.directory.name
     return key in users, len(users - {key})
 
@@ -162,8 +162,8 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
         return Change(target, before, before)
     with _explain_refusal(target):
         kept = note.get("kept")
-        stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
-        ours = _choose_ours(target, _list_texts(note.get(_GIVEN)))
+        stay = {tuple(keys) for keys in kept if keys == list_only(keys, str)} if isinstance(kept, list) else set()
+        ours = _choose_ours(target, list_only(note.get(_GIVEN), str))
         is_json = target.file.form.startswith("json")
         new = json_entries.remove(text, ours, stay) if is_json else EDITORS[target.file.form].remove(text, ours)
     if new == text or not _is_blank(new, target):
@@ -275,15 +275,10 @@ def _read_notes(place: Place) -> dict[str, dict[str, Any]]:
     Without one what we emptied is taken out: the same for everybody who had nothing there.
     """
     try:
-        found = read_json(files.read(place.local / _NOTES)[0] or b"{}")
-    except (ValueError, StoreError):
+        found = read_object(files.read(place.local / _NOTES)[0])
+    except StoreError:
         return {}
-    notes = found.items() if isinstance(found, dict) else ()
-    return {name: note for name, note in notes if isinstance(note, dict)}
-
-
-def _list_texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return {name: note for name, note in found.items() if isinstance(note, dict)}
 
 
 def _note(place: Place, change: Change) -> None:
@@ -293,7 +288,7 @@ def _note(place: Place, change: Change) -> None:
     text = (change.before or b"").decode()
     after = (change.after or b"").decode()
     note = notes.get(name, {})
-    given = _list_texts(note.get(_GIVEN))
+    given = list_only(note.get(_GIVEN), str)
     is_json = change.target.file.form.startswith("json")
     if change.before is None or not _list_ours(change.target, text, given):
         is_blank = _is_blank(text, change.target)

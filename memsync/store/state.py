@@ -19,7 +19,7 @@ from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
 from memsync.store import database
 from memsync.store.files import ABSENT, Stamp, make_local, prepare, stamp
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
@@ -505,8 +505,4 @@ _parse: Final = lru_cache(maxsize=16_384)(parse_time)  # after each use all of t
 
 
 def _read_variables(rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-    try:
-        found = read_json(rows[0][0]) if rows else {}
-    except (ValueError, TypeError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_object(str(rows[0][0])) if rows else {}

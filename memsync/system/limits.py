@@ -14,8 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from threading import Thread
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+T = TypeVar("T")
 LARGEST_YAML: Final = 128 * 1024  # characters; the parser reads about 100 a millisecond at its slowest
 LARGEST_SETTINGS: Final = 512 * 1024  # characters of JSON or TOML in the settings of programs
 LARGEST_IMPORT: Final = 256 * 1024 * 1024  # bytes of a file with memories of others
@@ -92,6 +93,20 @@ def read_json(data: str | bytes, most: int = LARGEST_MESSAGE) -> Any:
     text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
     check_depth(text)
     return json.loads(text)
+
+
+def read_object(data: str | bytes, most: int = LARGEST_MESSAGE) -> dict[str, Any]:
+    """Return the object that the JSON *data* says; an empty one if it says another thing, or nothing that can be read."""
+    try:
+        found = read_json(data, most)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def list_only(value: object, kind: type[T]) -> list[T]:
+    """Return what of the list *value* is of that *kind*; nothing if it is no list."""
+    return [one for one in value if isinstance(one, kind)] if isinstance(value, list) else []
 
 
 def read_toml(text: str) -> dict[str, Any]:

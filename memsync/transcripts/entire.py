@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.store.checkout import Checkout
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 
 REF: Final = "entire/checkpoints/v1"
 _SPELLINGS: Final = (f"refs/heads/{REF}", f"refs/remotes/origin/{REF}", f"refs/{REF}")
@@ -72,12 +71,9 @@ class Archive:
             head, _, _ = out[at : at + 200].partition(b"\n")
             words = head.split()
             at += len(head) + 1
-            note: object = {}
-            if len(words) == 3:
-                with suppress(ValueError):
-                    note = read_json(out[at : at + int(words[2])])
-                at += int(words[2]) + 1
-            yield note if isinstance(note, dict) else {}
+            size = int(words[2]) if len(words) == 3 else -1
+            yield read_object(out[at : at + max(size, 0)])
+            at += size + 1
 
     def _list_people(self) -> dict[str, str]:
         """Return by path who added it, as the first digits of a hash: nobody needs the name."""

@@ -123,7 +123,6 @@ def _tell_origin(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_texts(value: object) -> list[str]:
     try:
-        found = limits.read_json(value) if isinstance(value, str) else []
+        return limits.list_only(limits.read_json(str(value)), str)
     except ValueError:
         return []
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

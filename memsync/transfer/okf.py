@@ -20,7 +20,7 @@ from memsync.memories.imports import Candidate
 from memsync.memories.results import Entry
 from memsync.records import Memory, format_time, hash_id, parse_time, shown_id, sort_types
 from memsync.skills.file import load_front
-from memsync.system.limits import read_json
+from memsync.system.limits import read_object
 from memsync.system.texts import one_line
 from memsync.transfer.candidates import ORIGIN, add_subject, make_candidate, read_statements
 
@@ -62,7 +62,7 @@ def read_concept(text: str, name: str, path: str) -> Iterator[Candidate]:
     if PurePosixPath(path).name in RESERVED:
         return
     front = _as_json(load_front(text)[0])
-    ours = _read_object(front.pop(_OURS, None))
+    ours = read_object(str(front.pop(_OURS, None)))
     kind, tags, body = front.pop("type", None), front.pop("tags", None), _FRONT.sub("", text, count=1).strip()
     if not kind:
         yield Candidate(name, None, "has no type, which every concept of OKF has")
@@ -100,14 +100,6 @@ def _complete(memory: Memory, ours: dict[str, Any], front: dict[str, Any], path:
         known = known._replace(updated_at=known.written_at + timedelta(milliseconds=1))
     known = known._replace(id="" if line.nameless else known.id)
     return known._replace(archived_at=(known.archived_at or at) if is_old else None)
-
-
-def _read_object(text: object) -> dict[str, Any]:
-    try:
-        value = read_json(str(text))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _as_json(value: Any) -> Any:

@@ -197,7 +197,7 @@ def _detect_markdown(path: Path, text: str) -> Source | None:
 
 
 def _detect_json(text: str) -> Source | None:
-    first = _read_object(text.lstrip().split("\n", 1)[0])
+    first = limits.read_object(text.lstrip().split("\n", 1)[0])
     if first.get("_type") in ("memory", "issue", "schema") or {"title", "issue_type"} <= first.keys():
         return "beads"
     is_entity = first.get("type") == "entity" and "observations" in first
@@ -255,14 +255,6 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
 # what each of them holds
 
 
-def _read_object(row: str) -> dict[str, Any]:
-    try:
-        value = limits.read_json(row, limits.LARGEST_IMPORT)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read a note of Claude Code's auto memory; MEMORY.md is the index of the others, and older ones hold notes too."""
     if Path(name).name == "MEMORY.md":
@@ -287,13 +279,15 @@ def _find_claude_type(about: Mapping[str, Any]) -> str:
 
 def _read_mcp_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the graph of the MCP reference server: an observation is a memory, and so is a relation."""
-    tree = _read_object(text)
+    tree = limits.read_object(text, limits.LARGEST_IMPORT)
     if "entities" in tree or "relations" in tree:
         entries = enumerate([*get_list(tree, "entities"), *get_list(tree, "relations")], 1)
         rows = [(f"{name}[{number}]", one) for number, one in entries]
     else:
         lines = enumerate(text.split("\n"), 1)
-        rows = [(f"{name}:{number}", _read_object(row)) for number, row in lines if row.strip()]
+        rows = [
+            (f"{name}:{number}", limits.read_object(row, limits.LARGEST_IMPORT)) for number, row in lines if row.strip()
+        ]
     for where, one in rows:
         if isinstance(one, dict) and isinstance(one.get("name"), str) and "observations" in one:
             yield from (_make_observation(where, one, said) for said in get_list(one, "observations"))
@@ -315,7 +309,7 @@ def _read_beads(text: str, name: str) -> Iterator[Candidate]:
     """Read what `bd remember` kept, and issues that are decisions; other issues are work, and no memories."""
     issues = 0
     for number, row in enumerate(text.split("\n"), 1):
-        one, where = _read_object(row), f"{name}:{number}"
+        one, where = limits.read_object(row, limits.LARGEST_IMPORT), f"{name}:{number}"
         if one.get("_type") == "memory":
             yield make_candidate(where, one.get("value"), tags=["beads"])
         elif one.get("issue_type") == "decision" and one.get("status") != "tombstone":
