@@ -95,6 +95,8 @@ FILLED = {
     "restore": "mm-000000",
 }
 SPELLED = {  # what holds two words that differ
+    "mirror add KIND PATH": "mirror add claude-memory mirrored",
+    "mirror rm": "mirror rm mirrored",
     "share ID": "share mm-000001",
     "share x1": "share mm-000002",
     "config x1 x1": "config llm.retries 3",
@@ -114,6 +116,7 @@ def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(re
     monkeypatch.setenv("EDITOR", "sed -i s/check/step/")
     repo.write_memories("".join(f'{{"id":"mm-{n:06}","content":"fact {n} of thing{n}"}}\n' for n in range(30)))
     (repo.root / "CLAUDE.md").write_text("".join(f"- Always run check {n} before a commit\n" for n in range(9)))
+    (repo.root / "mirrored").mkdir()
     (repo.root / ".gobby/tests.jsonl").write_text('{"prompt": "ok", "silent": true}\n')
     (repo.root / ".claude/skills/release").mkdir(parents=True)
     (repo.root / ".claude/skills/release/SKILL.md").write_text(

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.format import jsonl, spread
+from memsync.format.cases import TESTS
 from memsync.format.codec import Line, list_texts
 from memsync.format.scopes import find_skill_scope, name_scope, read_scope
 from memsync.records import shown_id
@@ -18,7 +19,7 @@ from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, s
 from memsync.store import config, files
 from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
-from memsync.store.places import GATED, MEMORIES, locate
+from memsync.store.places import GATED, locate
 from memsync.store.trust import load_allowed
 
 _ROOT: Final = re.compile(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
@@ -72,7 +73,8 @@ class AllowLists:
 
 def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
     """Return what is wrong with *data* in lines that *since*, the committed version, has not."""
-    return list((_check_memories if path.endswith(MEMORIES) else _check_text)(path, data, since, allow))
+    is_text = not path.endswith(".jsonl") or path.endswith(f"/{TESTS}")  # any other may be a copy of memories
+    return list((_check_text if is_text else _check_memories)(path, data, since, allow))
 
 
 def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
@@ -174,7 +176,7 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], lists: AllowLists
         path = redact(one.path, allow) if found else one.path
         here, before = (data.get(name) or b"" for name in (one.here, one.before))
         try:
-            if one.path.endswith(MEMORIES):
+            if one.path.endswith(".jsonl"):
                 here, before = smudge(checkout, one.path, here), smudge(checkout, one.path, before)
         except StoreUnreadable as error:
             yield Trouble(path, 1, "unreadable", str(error))
