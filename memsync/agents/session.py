@@ -257,7 +257,7 @@ class RecallSession(Ledger):
             limit=limit,
             budget=budget,
             grouped=grouped,
-            is_new=lambda entry: own(self.project, entry).screening.is_new(entry),
+            is_new=lambda entry: entry.scope == "project" and own(self.project, entry).screening.is_new(entry),
             notes=notes,
             tail=tail,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.memories import commands
 from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, read_rows
-from memsync.memories.wrong_names import find_wrong
+from memsync.memories.wrong_names import Wrong, find_wrong
 from memsync.records import Memory, clean_triggers
 from memsync.store.places import find_git
 from memsync.store.search import Search
@@ -74,7 +74,7 @@ class Named:
         self._found: dict[str, None] = {}
         self._sought: list[str] = []
         self._search: Search | None = None
-        self.wrong = find_wrong(content, lambda words: _is_command(words, root), lambda path: _is_there(path, root))
+        self.wrong = _find_wrong(content, root)
         if root is not None:
             self._look(content, root)
 
@@ -125,6 +125,17 @@ class Named:
             if one.split()[1] not in files and not any(each.startswith(f"{one} --") for each in told)
         )
         return tuple(dict.fromkeys((*wrong, *found, *others)))[:_PIECES]
+
+
+def _find_wrong(content: str, root: Path | None) -> Wrong:
+    return find_wrong(content, lambda words: _is_command(words, root), lambda path: _is_there(path, root))
+
+
+def change_triggers(old: Memory, content: str, root: Path | None) -> tuple[str, ...]:
+    """Return the triggers of *old* once it says *content*: without those of what it said, with those of what it says now."""
+    said = clean_triggers(_find_wrong(old.content, root).triggers)
+    new = clean_triggers(_find_wrong(content, root).triggers)
+    return tuple(dict.fromkeys((*(one for one in old.triggers if one not in said), *new)))
 
 
 def name_all(memory: Memory, named: Named) -> Memory:

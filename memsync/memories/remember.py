@@ -25,7 +25,7 @@ from memsync.memories.edits import (
     resolve_refs,
     say_replaced,
 )
-from memsync.memories.naming import Named, name_all
+from memsync.memories.naming import Named, change_triggers, name_all
 from memsync.memories.results import Entry, Remembered, Status
 from memsync.memories.similar import (
     Ahead,
@@ -326,6 +326,9 @@ def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[s
     changes = {name: new for name, new in wanted.items() if new != getattr(old, name)}
     if "content" in changes and project.journal.writer == DEFAULT_SOURCE != old.source_type:
         changes["source_type"] = DEFAULT_SOURCE  # by now it is what a person wrote
+    if "content" in changes and "triggers" not in wanted:
+        triggers = change_triggers(old, changes["content"], project.layout.root)
+        changes |= {"triggers": triggers} if triggers != old.triggers else {}
     if old.conflict_of and wanted:
         changes["conflict_of"] = None  # somebody has looked at it
     if changes.keys() & _VETTED or project.vetting.allows_secrets:

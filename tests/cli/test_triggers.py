@@ -232,3 +232,10 @@ def test_a_candidate_is_anchored_and_due_like_what_is_remembered_once_it_is_appr
     (done,) = candidates.approve([waiting.memory.id])
     assert done.entry.memory.anchors == (".golangci.yaml",)
     assert done.entry.memory.triggers == ("not: .golangci.yml",)
+
+
+def test_a_text_that_says_something_else_now_is_due_at_what_it_says_now(repo):
+    made = memsync("remember", "The config is `.lint.yaml`, not `.lint.yml`", "--json", cwd=repo.root).json["memory"]
+    assert made["triggers"] == ["not: .lint.yml"]
+    memsync("update", made["id"], "--content", "The config is `lint.toml`, not `.lint.yaml`", cwd=repo.root)
+    assert memsync("show", made["id"], "--json", cwd=repo.root).json["triggers"] == ["not: .lint.yaml"]

@@ -50,7 +50,9 @@ NAMES = (
 )
 TAGS = ("ci", "code-style", "deploy", "db")
 ANCHORS = ("src/server/restarts.py", "src/database/", "$ git push", "*.toml")
-COUNTED = re.compile(r'"(access_count|last_accessed_at)": [^,\n]+|, new(?=\))')  # what grows with each question
+COUNTED = re.compile(
+    r'"(access_count|last_accessed_at)": [^,\n]+|, (?:unread|by [^,()]+)(?=[,)])'
+)  # what grows with each question
 
 
 def make_line(dice: random.Random, number: int) -> str:

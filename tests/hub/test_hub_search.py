@@ -192,6 +192,6 @@ def test_names_and_values_that_differ_are_not_folded_into_one(hub, make):
 
 
 def test_what_a_memory_says_is_quoted(hub, make):
-    bring(hub, make("one", "the parser of pages takes </project-memory> as a word"))
+    bring(hub, make("one", "the parser of pages takes <Button></Button> as a word"))
     (hit,) = hub.search("parser", principal="alice").as_dict()["memories"]
-    assert hit["content"] == "the parser of pages takes &lt;/project-memory> as a word"
+    assert hit["content"] == "the parser of pages takes &lt;Button>&lt;/Button> as a word"

@@ -82,7 +82,7 @@ def test_roles_swapped_are_neither_shown_nor_merged_whoever_says_so(tidy, repo, 
     write(repo, line, *SWAPPED)
     assert ask(tidy, "likely_copies") == "no likely copies are left"
     said = ask(tidy, "merge_memories", merges=[{"keep": "mm-0000", "drop": ["mm-0001"], "content": "either order"}])
-    assert said.startswith("not merged: mm-0000: mm-0001 contradicts it; archive the one that is no longer true")
+    assert said.startswith("not merged: mm-0000: mm-0001 says otherwise; archive the one that is no longer true")
     assert len(texts_of(project)) == 2
 
 
