@@ -4,6 +4,7 @@ VENV := .venv
 SEED := $(or $(SEED),$(shell date +%s))
 STEPS := $(or $(STEPS),3000)
 KILLS := $(or $(KILLS),60)
+WORKERS := $(or $(WORKERS),$(shell $(PYTHON) -c 'import os; print(2 + (os.cpu_count() or 1))'))  # half of the time a test waits for others
 RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
@@ -17,7 +18,7 @@ demo: $(STAMP)  ## show memsync at work in a temporary repository
 	@$(RUN)memsync demo
 
 test: $(STAMP)  ## run every test
-	$(RUN)python -m pytest -q -n auto --dist worksteal $(ARGS)
+	$(RUN)python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 quick: $(STAMP)  ## run the tests that are not slow
 	$(RUN)python -m pytest -q -n auto -m "not slow" $(ARGS)
