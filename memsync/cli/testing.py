@@ -115,6 +115,6 @@ def _make_junit(done: Sequence[Outcome]) -> bytes:
         case = ET.SubElement(suite, "testcase", classname=f"{STORE_DIR}/{TESTS}", name=_name(one))
         case.set("line", str(one.case.number))
         if one.problems:
-            ET.SubElement(case, "failure", message="; ".join(one.problems)).text = one.command
+            ET.SubElement(case, "failure", message="; ".join(one.problems)).text = one_line(one.command)
     written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return written

@@ -13,6 +13,7 @@ from memsync.format.codec import decode
 from memsync.memories import edits, index_file, undoing
 from memsync.records import Scope, content_hash, find_id, shown_id
 from memsync.store import database, files, local_history
+from memsync.system.limits import LARGEST_IMPORT, read_json
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 # What is written by line and may hold the text of a memory: candidates, runs of the janitor, decisions of the queue, logs.
 _ROWS: Final = ("*.jsonl", "*.undone", "*.log", "*.log.1", "*.json")
-_APART: Final = ("history.jsonl", "history.1.jsonl", "pending.jsonl", "undo.json")  # which are purged by id
+MIRRORS: Final = "mirrors.json"  # what the mirrors of a project said (transfer/mirrors.py)
+_APART: Final = ("history.jsonl", "history.1.jsonl", "pending.jsonl", "undo.json", MIRRORS)  # which are purged by id
 
 
 def purge(project: Project, ref: str, scope: Scope | None) -> str:
@@ -42,6 +44,7 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
                 local_history.drop(place.local, ids - left, private=place.private)
             state.purge(ids - left, texts)
             _drop_rows(place.local, ids - left, texts, private=place.private)
+            _blank_mirrors(place.local / MIRRORS, ids - left)
             database.remove(place.local / index_file.NAME)  # of another worktree that has no store of its own
     finally:
         with suppress(MemsyncError):
@@ -93,6 +96,16 @@ def _drop_rows(local: Path, ids: Collection[str], texts: Collection[str], *, pri
         rows = b"".join(row for row in was.splitlines(keepends=True) if not any(trace in row for trace in traces))
         if rows != was:
             files.rewrite(path, rows, was=was, temp=path.with_name(f"{path.name}.tmp"), private=private)
+
+
+def _blank_mirrors(path: Path, ids: Collection[str]) -> None:
+    """Leave of the texts that mirrors had of *ids* their hashes: by these the next sync takes the statements out of the files."""
+    was = files.read(path)[0]
+    mirrors = read_json(was, LARGEST_IMPORT) if was else []
+    for row in (row for one in mirrors for row in one["rows"] if row[0] in ids):
+        row[2:] = [content_hash(row[2])] * 2
+    if mirrors:
+        files.rewrite(path, json.dumps(mirrors).encode(), was=was, private=True)
 
 
 def _list_files(local: Path) -> Iterator[Path]:

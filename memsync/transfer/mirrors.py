@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,15 +17,15 @@ from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
-from memsync.records import Memory
+from memsync.memories.purging import MIRRORS
+from memsync.records import Memory, content_hash
 from memsync.store import files
 from memsync.store.places import under_way
-from memsync.system.limits import read_json
+from memsync.system.limits import LARGEST_IMPORT, read_json
 from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.units import Unit, split
 
 KINDS: Final = ("claude-memory", "serena", "cline", "basic-memory", "obsidian")
-_NOTES: Final = "mirrors.json"
 _OURS: Final = "memsync.md"  # the file of a mirror for what came from our side
 _HEADS: Final[Mapping[str, str]] = {"basic-memory": "---\ntitle: memsync\ntype: note\n---\n\n"}
 _HEAD: Final = "# What this project remembers\n\n"
@@ -32,6 +33,7 @@ _MOST_FILES, _MOST_BYTES = 2_000, 1 << 20
 _ROOM: Final = 25_000  # characters of our file: what Claude Code reads of an index
 _ROWS: Final = 200  # lines of it
 _ALIKE: Final = 60.0  # percent of letters in common from which a new statement is an old one, edited
+_CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _FEW: Final = 3  # statements that may be gone all at once
 
 
@@ -75,7 +77,7 @@ def load_mirrors(project: Project) -> list[Mirror]:
     if project.settings.stealth:
         raise NoStore("stealth is on, and a mirror would show what is private; ", Remedy("config --stealth off"))
     try:
-        found = read_json(files.read(_path_of(project))[0] or b"[]")
+        found = read_json(files.read(_path_of(project))[0] or b"[]", LARGEST_IMPORT)
         return [Mirror(one["kind"], one["path"], tuple(Row(*row) for row in one["rows"])) for one in found]
     except (ValueError, KeyError, TypeError):
         raise StoreError(
@@ -84,7 +86,7 @@ def load_mirrors(project: Project) -> list[Mirror]:
 
 
 def _path_of(project: Project) -> Path:
-    return project.layout.place("project").local / _NOTES
+    return project.layout.place("project").local / MIRRORS
 
 
 def _save(project: Project, mirrors: Iterable[Mirror]) -> None:
@@ -229,11 +231,11 @@ class _Meeting:
         for is_anywhere in (False, True):
             for row in list(todo):
                 for name in left if is_anywhere else [row.file]:
-                    unit = next((one for one in left.get(name, ()) if one.text == row.said), None)
+                    unit = next((one for one in left.get(name, ()) if _says(one, row)), None)
                     if unit:
                         left[name].remove(unit)
                         todo.remove(row)
-                        pairs.append((row._replace(file=name), unit))
+                        pairs.append((row._replace(file=name, said=unit.text), unit))
                         break
         from rapidfuzz import fuzz
 
@@ -249,6 +251,9 @@ class _Meeting:
     def _live(self, id_: str) -> Memory | None:
         memory = self.project.store("project").memories().get(id_)
         return memory if memory and not memory.archived_at else None
+
+    def _is_flagged(self, memory: Memory) -> bool:
+        return bool(self.project.screening.screen(self.project.get(memory.id, "project")).flagged)
 
     def _settle_row(self, row: Row, unit: Unit) -> None:
         memory = self._live(row.id)
@@ -266,7 +271,9 @@ class _Meeting:
             self.notes.append(f"{row.file}: edited on both sides; both texts are memories now")
         elif is_edited:
             self._update(row, unit)
-        elif memory.content != row.held and _is_safe(unit, memory.content, self.mirror):
+        elif (
+            memory.content != row.held and not self._is_flagged(memory) and _is_safe(unit, memory.content, self.mirror)
+        ):
             self.edits.setdefault(row.file, []).append((unit, memory.content))
             self.rows.append(Row(row.id, row.file, _fold(memory.content), memory.content))
         else:
@@ -324,7 +331,7 @@ class _Meeting:
             if (
                 not is_ours
                 or memory.id in known
-                or self.project.screening.screen(entry).flagged
+                or self._is_flagged(memory)
                 or not _is_safe(unit, memory.content, self.mirror)
             ):
                 continue
@@ -341,7 +348,8 @@ class _Meeting:
         was = self.texts.get(name, "")
         text = was
         for unit, content in sorted(self.edits.get(name, []), key=lambda one: -one[0].start):
-            end = unit.end + (1 if content is None and text[unit.end : unit.end + 1] == "\n" else 0)
+            ends = ("\r\n", "\n") if content is None else ()
+            end = unit.end + next((len(one) for one in ends if text.startswith(one, unit.end)), 0)
             text = text[: unit.start] + ("" if content is None else unit.spell(content)) + text[end:]
         if added:
             text += ("\n" if text and not text.endswith("\n") else "") + added
@@ -360,10 +368,15 @@ def _explain_unread(path: Path, root: Path) -> str:
     if path.stat().st_size > _MOST_BYTES:
         return f"is larger than {_MOST_BYTES:,} bytes"
     try:
-        files.read(path)[0].decode("utf-8")
+        text = files.read(path)[0].decode("utf-8")
     except UnicodeDecodeError:
         return "is not UTF-8"
-    return ""
+    return "has conflict markers" if _CONFLICT.search(text) else ""
+
+
+def _says(unit: Unit, row: Row) -> bool:
+    """Tell whether *unit* says what *row* has, of which there is only a hash where its memory was purged."""
+    return unit.text == row.said or (row.said == row.held and row.said == content_hash(unit.text))
 
 
 def _fold(text: str) -> str:

@@ -35,11 +35,12 @@ def split(text: str, *, observations: bool = False) -> Iterator[Unit]:
 
     Not front matter, headings, tables, code, quotations, tasks, and lists of other files.
     """
+    at = int(text.startswith("\ufeff"))  # a mark of the file, and of no statement
+    text = text[at:]
     front = _FRONT.match(text)
     first = text.count("\n", 0, front.end()) if front else 0
     rows = text.split("\n")
     shown = {number for number, _ in skip_fences(rows) if number > first}
-    at = 0
     block: list[tuple[int, str]] = []
     for number, row in enumerate(rows, 1):
         is_text = number in shown and bool(row.strip()) and not _NO_TEXT.match(row)

@@ -208,10 +208,13 @@ def test_fix_shows_a_patch_and_changes_nothing_but_the_names(repo, tree):
     assert refused.code == 2
     assert "+" in refused.err
     assert (repo.root / "CLAUDE.md").read_bytes() == text
+    memsync("remember", "Prices are integers in cents", cwd=repo.root)
     done = memsync("check", "--fix", "--yes", cwd=repo.root)
     assert done.code == 0, done.err
     wanted = text.replace(b".golangci.yml", b".golangci.yaml").replace(b"src/cart.py", b"src/shop/cart.py")
     assert (repo.root / "CLAUDE.md").read_bytes() == wanted
+    undone = memsync("undo", "--yes", cwd=repo.root)
+    assert "wrote new names into CLAUDE.md, which `git diff` shows; nothing takes that back" in undone.err
 
 
 def test_what_is_remembered_is_given_to_a_session_that_opens_the_wrong_name(repo, tree):

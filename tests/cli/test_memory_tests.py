@@ -145,7 +145,7 @@ def test_the_questions_that_a_branch_changes_are_said_for_a_comment(known):
 def test_results_are_written_for_junit_and_for_github(known):
     write_tests(
         known,
-        {"prompt": f"100% <b> {ASKED}\n::error::x", "given": ["mm-tabs11"]},
+        {"prompt": f"100% <b> {ASKED}\n::error::x\x1b[31m\ud800", "given": ["mm-tabs11"]},
         {"path": "api.py", "given": ["mm-file11"]},
     )
     done = memsync("test", "--github", "--junit", "out.xml", cwd=known.root)
