@@ -23,6 +23,7 @@ from memsync.learn.candidates import Candidates, make_proposal, make_record
 from memsync.learn.corrections import Said
 from memsync.memories import edits, sharing, undoing
 from memsync.memories.project import Project
+from memsync.memories.purging import leave_statements
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, shown_id, tick
 from memsync.store import files, local_history
@@ -307,6 +308,8 @@ def undo_command(project: Project, ref: str = "", *, again: bool = False) -> und
     for raw in done.proposals:
         if memory := jsonl.read_line(raw.encode()).memory:
             (waiting.take_again if again else waiting.put_back)(make_proposal(memory))
+    if not again and (here := [entry.id for entry in done.removed if entry.scope == "project"]):
+        leave_statements(project.layout.place("project").local, here)
     notes, taken = _read_log(project), {(entry.scope, entry.id) for entry in (*done.brought, *done.removed)}
     if not again and notes and taken and {(scope, id_) for scope, id_, *_ in notes[-1].get("touched", [])} == taken:
         _write(project, notes[:-1])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # What is written by line and may hold the text of a memory: candidates, runs of the janitor, decisions of the queue, logs.
 _ROWS: Final = ("*.jsonl", "*.undone", "*.log", "*.log.1", "*.json")
 MIRRORS: Final = "mirrors.json"  # what the mirrors of a project said (transfer/mirrors.py)
+OURS: Final = "memsync.md"  # the file of a mirror for what came from our side
 _APART: Final = ("history.jsonl", "history.1.jsonl", "pending.jsonl", "undo.json", MIRRORS)  # which are purged by id
 
 
@@ -105,6 +106,18 @@ def _blank_mirrors(path: Path, ids: Collection[str]) -> None:
     for row in (row for one in mirrors for row in one["rows"] if row[0] in ids):
         row[2:] = [content_hash(row[2])] * 2
     if mirrors:
+        files.rewrite(path, json.dumps(mirrors).encode(), was=was, private=True)
+
+
+def leave_statements(local: Path, ids: Collection[str]) -> None:
+    """Have mirrors leave alone what their files say of *ids*: these were taken back, the files are their owner's."""
+    path = local / MIRRORS
+    was = files.read(path)[0]
+    mirrors = read_json(was, LARGEST_IMPORT) if was else []
+    rows = [row for one in mirrors for row in one["rows"] if row[0] in ids and row[1] != OURS]
+    for row in rows:
+        row[3] = ""
+    if rows:
         files.rewrite(path, json.dumps(mirrors).encode(), was=was, private=True)
 
 

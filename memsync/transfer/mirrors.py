@@ -17,7 +17,7 @@ from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
-from memsync.memories.purging import MIRRORS
+from memsync.memories.purging import MIRRORS, OURS
 from memsync.records import Memory, content_hash
 from memsync.store import files
 from memsync.store.places import under_way
@@ -26,7 +26,6 @@ from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.units import Unit, split
 
 KINDS: Final = ("claude-memory", "serena", "cline", "basic-memory", "obsidian")
-_OURS: Final = "memsync.md"  # the file of a mirror for what came from our side
 _HEADS: Final[Mapping[str, str]] = {"basic-memory": "---\ntitle: memsync\ntype: note\n---\n\n"}
 _HEAD: Final = "# What this project remembers\n\n"
 _MOST_FILES, _MOST_BYTES = 2_000, 1 << 20
@@ -38,7 +37,7 @@ _FEW: Final = 3  # statements that may be gone all at once
 
 
 class Row(NamedTuple):
-    """What both sides said when they last met: the memory, the file, its statement, and the memory's text."""
+    """What both sides said when they last met: the memory, the file, its statement, and the memory's text ("": undone, and left alone)."""
 
     id: str
     file: str
@@ -189,8 +188,8 @@ class _Meeting:
         added = self._add_ours()
         failed = {
             name
-            for name in {*self.edits, *([_OURS] if added else [])}
-            if not self._write(name, added if name == _OURS else "")
+            for name in {*self.edits, *([OURS] if added else [])}
+            if not self._write(name, added if name == OURS else "")
         }
         kept = [row for row in self.rows if row.file not in failed] + [
             row for row in self.mirror.rows if row.file in failed
@@ -258,13 +257,16 @@ class _Meeting:
     def _settle_row(self, row: Row, unit: Unit) -> None:
         memory = self._live(row.id)
         is_edited = unit.text != row.said
+        if memory is None and not row.held and not is_edited:
+            self.rows.append(row)  # undo took the memory back, and the file is its owner's
+            return
         if memory is None:
             if is_edited:  # it is news now
                 self.units[row.file].append(unit)
             else:
                 self.edits.setdefault(row.file, []).append((unit, None))
             return
-        if is_edited and _fold(memory.content) == unit.text:
+        if (is_edited or not row.held) and _fold(memory.content) == unit.text:
             self.rows.append(Row(row.id, row.file, unit.text, memory.content))
         elif is_edited and memory.content != row.held:  # both texts stay: ours where it is written, theirs as a memory
             self.units[row.file].append(unit)
@@ -318,10 +320,10 @@ class _Meeting:
     def _add_ours(self) -> str:
         """Return what our file of the mirror gets at its end: the memories that have no row yet, the most important first, as far as there is room."""
         known = {row.id for row in self.rows}
-        if _OURS in self.unread:
+        if OURS in self.unread:
             return ""
         mark = "- [{}] " if self.mirror.has_observations else "- "
-        text = self.texts.get(_OURS, "")
+        text = self.texts.get(OURS, "")
         added = "" if text else _HEADS.get(self.mirror.kind, "") + _HEAD
         rows = text.count("\n") + added.count("\n")
         for entry in sorted(self.project.entries(), key=lambda one: (-one.memory.importance, one.id)):
@@ -337,10 +339,10 @@ class _Meeting:
                 continue
             line = unit.spell(memory.content) + "\n"
             if len(text) + len(added) + len(line) > _ROOM or rows + line.count("\n") > _ROWS:
-                self.notes.append(f"{_OURS}: is full; the least important memories are not in it")
+                self.notes.append(f"{OURS}: is full; the least important memories are not in it")
                 break
             added, rows = added + line, rows + line.count("\n")
-            self.rows.append(Row(memory.id, _OURS, _fold(memory.content), memory.content))
+            self.rows.append(Row(memory.id, OURS, _fold(memory.content), memory.content))
         return added if known != {row.id for row in self.rows} else ""
 
     def _write(self, name: str, added: str) -> bool:

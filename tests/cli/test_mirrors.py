@@ -117,6 +117,17 @@ def test_a_removed_memory_takes_its_statement_along(mirrored):
     assert "no change" in sync(mirrored)
 
 
+def test_undo_of_a_sync_takes_no_statement_out_of_a_file_that_somebody_wrote(mirrored):
+    undone = [("undo",), ("undo", "--redo")]
+    for words, there in zip(undone, (set(), set(FIRST)), strict=True):
+        done = memsync(*words, cwd=mirrored.root)
+        assert done.code == 0, done.err
+        for _ in range(2):
+            sync(mirrored)
+            assert note(mirrored).read_bytes() == NOTE.encode()
+            assert {*contents(mirrored)} & {*FIRST} == there
+
+
 def test_what_was_edited_on_both_sides_is_two_texts_on_both_sides(mirrored):
     memsync(
         "update",
