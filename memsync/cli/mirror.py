@@ -27,7 +27,7 @@ def add(project: Project, /, kind: str, path: Path) -> Answer:
     """Mirror the folder PATH from the next `memsync sync` on.
 
     What is written, edited or removed there becomes so in the project's memories, and the other way round. KIND is
-    claude-memory, serena, cline, basic-memory or obsidian. It holds for this clone alone.
+    claude-memory, serena, cline, vscode, letta, basic-memory or obsidian. It holds for this clone alone.
 
     \b
     Examples:

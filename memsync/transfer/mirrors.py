@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
@@ -23,16 +23,25 @@ from memsync.store import files
 from memsync.store.places import under_way
 from memsync.system.limits import LARGEST_IMPORT, read_json
 from memsync.transfer.candidates import ORIGIN, make_candidate
+from memsync.transfer.notes import explain_left
 from memsync.transfer.units import Unit, split
 
-KINDS: Final = ("claude-memory", "serena", "cline", "basic-memory", "obsidian")
-_HEADS: Final[Mapping[str, str]] = {"basic-memory": "---\ntitle: memsync\ntype: note\n---\n\n"}
+KINDS: Final = ("claude-memory", "serena", "cline", "vscode", "letta", "basic-memory", "obsidian")
 _HEAD: Final = "# What this project remembers\n\n"
+_HEADS: Final[Mapping[str, str]] = {
+    "basic-memory": f"---\ntitle: memsync\ntype: note\n---\n\n{_HEAD}",
+    # Letta refuses a commit of a block without these two keys.
+    "letta": "---\ndescription: What this project remembers, written by memsync\nlimit: 20000\n---\n\n",
+}
 _MOST_FILES, _MOST_BYTES = 2_000, 1 << 20
 _ROOM: Final = 25_000  # characters of our file: what Claude Code reads of an index
+_ROOMS: Final[Mapping[str, int]] = {"letta": 20_000}  # of a block, by its limit
 _ROWS: Final = 200  # lines of it
 _ALIKE: Final = 60.0  # percent of letters in common from which a new statement is an old one, edited
 _CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+_READ_ONLY: Final = re.compile(
+    r"\A\ufeff?---\r?\n(?:(?!---)[^\n]*\n)*?read_only:[ \t]*true\b", re.IGNORECASE
+)  # Letta's
 _FEW: Final = 3  # statements that may be gone all at once
 
 
@@ -205,9 +214,7 @@ class _Meeting:
             raise UsageError(f"{self.mirror.path}: waits, because {doing} is under way")
         if not root.is_dir():
             raise UsageError(f"{self.mirror.path}: the folder is gone; ", Remedy("mirror rm"), " ends its mirror")
-        found = sorted(
-            path for path in root.rglob("*.md") if not any(one.startswith(".") for one in path.relative_to(root).parts)
-        )
+        found = sorted(path for path in root.rglob("*.md") if _is_theirs(self.mirror.kind, path.relative_to(root)))
         if len(found) > _MOST_FILES:
             raise UsageError(
                 f"{self.mirror.path}: has {len(found):,} files, more than {_MOST_FILES:,}; mirror a folder inside of it"
@@ -324,8 +331,8 @@ class _Meeting:
             return ""
         mark = "- [{}] " if self.mirror.has_observations else "- "
         text = self.texts.get(OURS, "")
-        added = "" if text else _HEADS.get(self.mirror.kind, "") + _HEAD
-        rows = text.count("\n") + added.count("\n")
+        added = "" if text else _HEADS.get(self.mirror.kind, _HEAD)
+        rows, room = text.count("\n") + added.count("\n"), _ROOMS.get(self.mirror.kind, _ROOM)
         for entry in sorted(self.project.entries(), key=lambda one: (-one.memory.importance, one.id)):
             memory = entry.memory
             is_ours = entry.scope == "project" and not (memory.conflict_of or memory.archived_at or entry.repo)
@@ -338,7 +345,7 @@ class _Meeting:
             ):
                 continue
             line = unit.spell(memory.content) + "\n"
-            if len(text) + len(added) + len(line) > _ROOM or rows + line.count("\n") > _ROWS:
+            if len(text) + len(added) + len(line) > room or rows + line.count("\n") > _ROWS:
                 self.notes.append(f"{OURS}: is full; the least important memories are not in it")
                 break
             added, rows = added + line, rows + line.count("\n")
@@ -363,6 +370,11 @@ class _Meeting:
         return True
 
 
+def _is_theirs(kind: str, name: PurePath) -> bool:
+    """Tell whether the file *name* is one in which a tool of *kind* keeps what it knows of the project."""
+    return not any(one.startswith(".") for one in name.parts) and not (kind == "letta" and explain_left(name))
+
+
 def _explain_unread(path: Path, root: Path) -> str:
     """Return why the file *path* of the mirror at *root* is not read; "" if it is."""
     if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(root):
@@ -373,6 +385,8 @@ def _explain_unread(path: Path, root: Path) -> str:
         text = files.read(path)[0].decode("utf-8")
     except UnicodeDecodeError:
         return "is not UTF-8"
+    if _READ_ONLY.search(text):
+        return "is read-only"
     return "has conflict markers" if _CONFLICT.search(text) else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from memsync.memories.imports import Candidate
@@ -68,12 +68,16 @@ _LEFT: Final = {
 }
 
 
+def explain_left(name: PurePath) -> str:
+    """Return why the block *name*, below the agent's folder, is no knowledge of a project; "" if it is."""
+    return next((_LEFT[part] for part in name.with_suffix("").parts if part in _LEFT), "")
+
+
 def read_letta(text: str, name: str) -> Iterator[Candidate]:
     """Yield the statements of a block that last, tagged with the folder that the block is in."""
-    path = Path(name)
-    parts = path.with_suffix("").parts
+    parts = Path(name).parts
     inside = parts[len(parts) - parts[::-1].index("memory") :] if "memory" in parts else parts[-1:]
-    if why := next((_LEFT[part] for part in inside if part in _LEFT), ""):
+    if why := explain_left(PurePath(*inside)):
         yield Candidate(name, None, why)
         return
     folders = [part for part in inside[:-1] if part not in ("system", "user")]

@@ -21,7 +21,8 @@ from memsync.transfer.candidates import ORIGIN, TAG, add_subject, get_list, make
 
 Source = Literal[
     "claude-memory", "claude-md", "cursor", "windsurf", "copilot", "claude-mem", "letta", "gobby", "mcp-memory", "beads",
-    "serena", "basic-memory", "obsidian", "mem0", "openmemory", "chatgpt", "okf", "jsonl", "json", "markdown",
+    "serena", "cline", "vscode", "basic-memory", "obsidian", "mem0", "openmemory", "chatgpt", "okf", "jsonl", "json",
+    "markdown",
 ]  # fmt: skip
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
@@ -42,6 +43,10 @@ _ENDINGS: Final = {
 # Where the tools with a folder of their own, `.gobby` and the like, keep their memories in it.
 _STORES: Final[Mapping[Source, str]] = {
     "gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories", "claude-mem": claude_mem.FILE
+}  # fmt: skip
+# The folders, one in the other, by which the Markdown in them is known.
+_FOLDERS: Final[Mapping[Source, tuple[str, ...]]] = {
+    "serena": (".serena", "memories"), "letta": (".letta",), "cline": ("memory-bank",), "vscode": ("memory-tool", "memories"),
 }  # fmt: skip
 _FRONT: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 # What Claude Code files its own notes under, and what we call that.
@@ -182,10 +187,10 @@ def detect(data: bytes, name: str) -> Source | None:
 
 
 def _detect_markdown(path: Path, text: str) -> Source | None:
-    if path.parts[-3:-1] == (".serena", "memories"):
-        return "serena"
-    if ".letta" in path.parts:
-        return "letta"
+    above = path.parts[:-1]
+    for source, folders in _FOLDERS.items():
+        if folders in (above[number : number + len(folders)] for number in range(len(above))):
+            return source
     about = load_front(text)[0]
     if path.name == "MEMORY.md" or path.parent.name == "memory" or _find_claude_type(about) in _CLAUDE_TYPES:
         return "claude-memory"
@@ -347,6 +352,8 @@ _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "claude-memory": _read_claude_memory,
     "claude-md": instructions.read_instructions,
     "serena": read_statements,
+    "cline": read_statements,
+    "vscode": read_statements,
     "mcp-memory": _read_mcp_memory,
     "beads": _read_beads,
     "basic-memory": _read_basic_memory,

@@ -349,6 +349,27 @@ class Sides:
             file.write_text(file.read_text().replace(old, new) if new else gone)
 
 
+def test_a_letta_agent_gives_what_it_knows_and_its_file_is_a_block_that_letta_takes(repo):
+    folder = repo.root / "agent" / "memory"
+    front = "---\ndescription: what we do\nlimit: 5000\n{}---\n- {}\n"
+    for name, more, said in (
+        ("system/project.md", "", "The build of the shop needs Node 20 and pnpm"),
+        ("system/persona.md", "", "I am a helpful agent who likes short answers"),
+        ("skills/x/SKILL.md", "", "Always run the release script from the root"),
+        ("system/policy.md", "read_only: true\n", "Never push to the main branch of the shop"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(front.format(more, said))
+    repo.write_memories(memory_line("mm-ours11", "Prices are integers in cents everywhere"))
+    assert memsync("mirror", "add", "letta", "agent/memory", cwd=repo.root).code == 0
+    assert "system/policy.md: is read-only" in sync(repo)
+    assert set(contents(repo)) == {FIRST[0], "Prices are integers in cents everywhere"}
+    ours = (folder / "memsync.md").read_text()
+    assert ours.startswith("---\ndescription: What this project remembers")
+    assert "\nlimit: 20000\n---\n" in ours
+    assert ours.endswith("\n\n- Prices are integers in cents everywhere\n")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_after_ten_turns_of_edits_on_both_sides_nothing_is_lost_doubled_or_changed_beside_it(repo, kind):
     (repo.root / "theirs").mkdir()

@@ -111,6 +111,8 @@ def left(text: str, name: str, source: str | None = None) -> list[tuple[str, str
         ("issues.jsonl", lines(BEADS), "beads"),
         ("issues.jsonl", lines(BEADS[2:]), "beads"),
         (".serena/memories/style.md", "Use tabs\n", "serena"),
+        ("memory-bank/style.md", "Use tabs\n", "cline"),
+        ("GitHub.copilot-chat/memory-tool/memories/repo/style.md", "Use tabs\n", "vscode"),
         ("notes/coffee.md", NOTE, "basic-memory"),
         ("export.json", json.dumps(MEM0), "mem0"),
         ("export.json", json.dumps(MEM0["results"], indent=2), "mem0"),
