@@ -22,6 +22,7 @@ from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
 from memsync.store.watch import Debouncer
 from memsync.system import processes
+from memsync.transfer.mirrors import list_folders, sync_mirrors, watch_mirrors
 
 if TYPE_CHECKING:
     from memsync.memories.results import Entry
@@ -120,6 +121,7 @@ class Live:
             project.stores.be_brief()  # until it rests
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
+            self._resources.enter_context(watch_mirrors(project.layout, lambda: self.apart(sync_mirrors)))
             self._project, self._opened = project, appearance
             self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
             if self._thread is None:
@@ -128,11 +130,11 @@ class Live:
         return self._project
 
     def _appearance(self) -> Hashable:
-        """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
+        """Return what would be read differently by a process that starts now: where the stores are, settings and mirrors."""
         layout = locate(self.start, self._env)
         places = [place.directory for place in (layout.global_, layout.project, layout.stealth) if place]
         seen = tuple((path.is_dir(), os.path.realpath(path), stamp(path / CONFIG)) for path in places)
-        return layout, locate_above(layout, self._env), Approvals(layout).stamp, seen
+        return layout, locate_above(layout, self._env), Approvals(layout).stamp, seen, list_folders(layout)
 
     def _shut(self) -> None:
         self._project, self._unscreened = None, None

@@ -12,7 +12,7 @@ from memsync.cli.app import Answer, cli, command
 from memsync.cli.render import one_line
 from memsync.memories.project import Project
 from memsync.system.texts import count
-from memsync.transfer.mirrors import KINDS, Mirrored, add_mirror, load_mirrors, remove_mirror
+from memsync.transfer.mirrors import KINDS, Mirrored, add_mirror, load_mirrors, remove_mirror, sync_mirrors
 
 
 @cli.group()
@@ -24,7 +24,7 @@ def mirror() -> None:
 @click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 def add(project: Project, /, kind: str, path: Path) -> Answer:
-    """Mirror the folder PATH from the next `memsync sync` on.
+    """Mirror the folder PATH from the next `memsync sync` or commit on.
 
     What is written, edited or removed there becomes so in the project's memories, and the other way round. KIND is
     claude-memory, serena, cline, vscode, letta, basic-memory or obsidian. It holds for this clone alone.
@@ -69,6 +69,20 @@ def rm(project: Project, /, path: str) -> Answer:
     way = f"mirror add {gone.kind} {shlex.quote(gone.path)}"
     project.journal.note_change(f"mirrored {gone.path} no more", way)
     return Answer({"path": gone.path}, f"{one_line(gone.path)} is mirrored no more")
+
+
+@command(mirror)
+def sync(project: Project, /) -> Answer:
+    """Bring both sides of each mirror together, and do nothing else.
+
+    `memsync sync` and each commit do it too, and a server of memsync as soon as something changes.
+
+    \b
+    Example:
+      memsync mirror sync
+    """
+    done = sync_mirrors(project)
+    return Answer({"mirrors": [one._asdict() for one in done]}, "\n".join(format_mirrored(done)) or "no mirrors")
 
 
 def format_mirrored(done: Sequence[Mirrored]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from memsync.check.files import PATTERNS
-from memsync.store.places import GATED, MEMORIES, STORE_DIR
+from memsync.store.places import GATED, MEMORIES, MIRRORS, STORE_DIR
 
 NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
 # What `memsync git hook` exits with to stop a commit; every other failure of ours lets it pass.
@@ -58,7 +58,8 @@ def _guard(name: str, roots: Sequence[str]) -> str:
         test = f"! git diff --quiet {span} -- {paths} 2>/dev/null"
         when = {"post-checkout": '[ "$3" = 1 ] && ', "post-rewrite": '[ "$1" = rebase ] && '}.get(name, "")
         return when + test
-    held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, f"{STORE_DIR}/local/pending.jsonl").split())
+    local = [f"{STORE_DIR}/local/{name}" for name in ("pending.jsonl", MIRRORS)]
+    held = " || ".join(f"[ -s {path} ]" for one in local for path in _paths(roots, one).split())
     held += " || [ -f .git ]"  # a linked worktree or a submodule: what waits is in git's directory
     ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
     changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'

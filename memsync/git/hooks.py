@@ -27,7 +27,7 @@ from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, st
 from memsync.store import config, files
 from memsync.store.checkout import Checkout
 from memsync.store.left_behind import take_over
-from memsync.store.places import Layout, Place, locate, under_way
+from memsync.store.places import MIRRORS, Layout, Place, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
 from memsync.system import limits, processes, programs
@@ -94,10 +94,20 @@ def _pre_commit(_: Sequence[str]) -> int:
     checkout = Checkout(Path.cwd(), in_hook=True)
     roots = list_roots(checkout)
     try:
+        _sync_mirrors(checkout, roots)
         _stage(checkout, roots)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
     return _check_staged(checkout) or _check_instructions(checkout) or _run_tests(checkout, roots)
+
+
+def _sync_mirrors(checkout: Checkout, roots: Sequence[str]) -> None:
+    """Take in what other tools wrote into their folders, so that the commit has it."""
+    for layout in _find_layouts(checkout, roots):
+        if layout.project and (layout.project.local / MIRRORS).exists():
+            code, said = programs.ask("-C", str(layout.root), "mirror", "sync")
+            if code:
+                _say(said.strip())
 
 
 def _check_instructions(checkout: Checkout) -> int:

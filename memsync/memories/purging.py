@@ -13,6 +13,7 @@ from memsync.format.codec import decode
 from memsync.memories import edits, index_file, undoing
 from memsync.records import Scope, content_hash, find_id, shown_id
 from memsync.store import database, files, local_history
+from memsync.store.places import MIRRORS
 from memsync.system.limits import LARGEST_IMPORT, read_json
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 # What is written by line and may hold the text of a memory: candidates, runs of the janitor, decisions of the queue, logs.
 _ROWS: Final = ("*.jsonl", "*.undone", "*.log", "*.log.1", "*.json")
-MIRRORS: Final = "mirrors.json"  # what the mirrors of a project said (transfer/mirrors.py)
 OURS: Final = "memsync.md"  # the file of a mirror for what came from our side
 _APART: Final = ("history.jsonl", "history.1.jsonl", "pending.jsonl", "undo.json", MIRRORS)  # which are purged by id
 

@@ -30,6 +30,7 @@ from memsync.system.home import (
 
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
+MIRRORS: Final = "mirrors.json"  # in the local directory: what the mirrors of a project said (transfer/mirrors.py)
 CONFIG: Final = "config.yaml"
 WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
 # What no secret may be in, for git.

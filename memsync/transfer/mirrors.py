@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
@@ -17,10 +18,10 @@ from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
-from memsync.memories.purging import MIRRORS, OURS
+from memsync.memories.purging import OURS
 from memsync.records import Memory, content_hash
 from memsync.store import files
-from memsync.store.places import under_way
+from memsync.store.places import MIRRORS, Layout, under_way
 from memsync.system.limits import LARGEST_IMPORT, read_json
 from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.notes import explain_left
@@ -84,13 +85,35 @@ def load_mirrors(project: Project) -> list[Mirror]:
     """
     if project.settings.stealth:
         raise NoStore("stealth is on, and a mirror would show what is private; ", Remedy("config --stealth off"))
+    return _read(_path_of(project))
+
+
+def _read(path: Path) -> list[Mirror]:
     try:
-        found = read_json(files.read(_path_of(project))[0] or b"[]", LARGEST_IMPORT)
+        found = read_json(files.read(path)[0] or b"[]", LARGEST_IMPORT)
         return [Mirror(one["kind"], one["path"], tuple(Row(*row) for row in one["rows"])) for one in found]
     except (ValueError, KeyError, TypeError):
-        raise StoreError(
-            _path_of(project), "is not as memsync wrote it", "remove it, and add the mirrors again"
-        ) from None
+        raise StoreError(path, "is not as memsync wrote it", "remove it, and add the mirrors again") from None
+
+
+def list_folders(layout: Layout) -> tuple[Path, ...]:
+    """Return the folders that are mirrored in this clone; none where that cannot be read."""
+    path = layout.project.local / MIRRORS if layout.project else None
+    with suppress(StoreError):
+        return tuple((layout.root or Path()) / one.path for one in (_read(path) if path and path.exists() else ()))
+    return ()
+
+
+def watch_mirrors(layout: Layout, sync: Callable[[], object]) -> AbstractContextManager[object]:
+    """Return what calls *sync* while it runs, whenever a mirrored folder or a memory has changed."""
+    from memsync.store.watch import Watcher
+
+    folders = list_folders(layout)
+    if not folders:
+        return nullcontext()
+    root = layout.root
+    trees = {folder: root for folder in folders if root and folder.is_relative_to(root)}
+    return Watcher(dict.fromkeys([*folders, layout.place("project").memories], sync), trees=trees)
 
 
 def _path_of(project: Project) -> Path:

@@ -180,6 +180,19 @@ def test_a_file_with_conflict_markers_says_nothing_until_they_are_gone(mirrored)
     assert set(contents(mirrored)) == {*FIRST, "Prices are integers in cents everywhere"}
 
 
+def test_a_commit_has_what_another_tool_wrote_before_it_and_goes_on_without_the_folder(mirrored):
+    assert memsync("git", "install", cwd=mirrored.root).code == 0
+    mirrored.git("add", "-A")
+    mirrored.git("commit", "-q", "-m", "begin")
+    note(mirrored).write_bytes(NOTE.encode() + b"\n- Deployments of the shop wait for the smoke test\n")
+    mirrored.git("commit", "-q", "-am", "a note")
+    assert "Deployments of the shop wait for the smoke test" in mirrored.git("show", "HEAD:.gobby/memories.jsonl")
+    assert mirrored.status() == ""
+    (mirrored.root / ".claude" / "memory").rename(mirrored.root / "gone")
+    mirrored.git("commit", "-q", "--allow-empty", "-m", "without it")
+    assert len(contents(mirrored)) == 5
+
+
 def test_the_mark_at_the_start_of_a_file_is_no_part_of_its_first_statement(mirrored):
     data = "\ufeff- Migrations are in the folder db and are run by hand\r\n".encode()
     note(mirrored, "marked.md").write_bytes(data)

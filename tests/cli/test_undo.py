@@ -71,6 +71,7 @@ CHANGING = {
     "check": ([], ["check", "--fix", "--yes"]),
     "mirror add": ([], ["mirror", "add", "claude-memory", "mirrored"]),
     "mirror rm": ([["mirror", "add", "claude-memory", "mirrored"]], ["mirror", "rm", "mirrored"]),
+    "mirror sync": ([["mirror", "add", "claude-memory", "mirrored"]], ["mirror", "sync"]),
     "memory import": ([], ["import", "notes.md"]),
     "config": ([], ["config", "memory.recall_limit", "9"]),
     "skill add": ([], ["skill", "add", "release", "-i", "steps.md", "-d", "How to release"]),

@@ -14,6 +14,7 @@ from memsync import Memsync
 from memsync.agents.live import Live
 from memsync.errors import ConfigError, OutsideTree
 from memsync.poison.fingerprints import version_of_rules
+from memsync.transfer.mirrors import add_mirror
 
 
 @pytest.fixture
@@ -175,3 +176,20 @@ def test_a_store_that_was_moved_out_of_the_tree_behind_a_link_is_refused_at_once
     (repo.root / ".gobby").symlink_to(tmp_path / "moved")
     with pytest.raises(OutsideTree):
         live.call(lambda project: project.search("tabs"))
+
+
+def test_a_mirrored_folder_and_the_memories_are_kept_alike_while_it_stays(repo):
+    live, folder = Live(repo.root), repo.root / "memory-bank"
+    folder.mkdir()
+    live.call(lambda project: project.remember("Prices are integers in cents everywhere"))
+    live.call(lambda project: add_mirror(project, "cline", folder))  # and it is watched without a new start
+    live.call(Memsync.list)
+    ours = folder / "memsync.md"
+    until(lambda: ours.exists() and "- Prices are integers in cents everywhere\n" in ours.read_text())
+    (folder / "brief.md").write_text("- The staging database listens on port 5433\n")
+    until(lambda: len(live.call(Memsync.list)) == 2)
+    live.call(lambda project: project.remember("The build of the shop needs Node 20 and pnpm"))
+    until(lambda: "- The build of the shop needs Node 20 and pnpm\n" in ours.read_text())
+    (folder / "brief.md").write_text("")
+    until(lambda: len(live.call(Memsync.list)) == 2)
+    live.close()
