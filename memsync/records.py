@@ -31,8 +31,9 @@ TRIGGERS: Final = ("not", "fails")  # the kinds of them
 NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 
 Clock = Callable[[], dt.datetime]
-Scope = Literal["project", "global", "stealth"]
-SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
+Scope = Literal["project", "private", "global"]
+SCOPES: Final[tuple[Scope, ...]] = ("project", "private", "global")
+_FORMER: Final[Mapping[str, Scope]] = {"stealth": "private"}  # what scopes were called
 
 _BASE32: Final = bytes.maketrans(
     bytes(range(256)), b"abcdefghijklmnopqrstuvwxyz234567" * 8
@@ -43,6 +44,19 @@ _ODD: Final = "odd-"  # of what is shown in place of an id that could pass for s
 _LONGEST_ID: Final = 64
 _SHORT_ID: Final = 16
 _NEAR: Final = 80.0  # percent of letters in common with an id that may have been meant: one of six is wrong
+
+
+def as_scope(name: str) -> Scope:
+    """Return the scope called *name*, now or formerly.
+
+    Raises:
+        InvalidMemory: there is none.
+    """
+    name = _FORMER.get(name, name)
+    for scope in SCOPES:
+        if scope == name:
+            return scope
+    raise InvalidMemory(f"unknown scope {name!r}; choose {', '.join(SCOPES[:-1])} or {SCOPES[-1]}")
 
 
 class Memory(NamedTuple):

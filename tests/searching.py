@@ -129,7 +129,7 @@ def is_untouched(stores: Stores) -> bool:
 HELD = [
     record("p1", "tests run with uv"),
     record("p2", "deploy on friday, never on monday"),
-    record("s1", "my tests are slow", scope="stealth"),
+    record("s1", "my tests are slow", scope="private"),
     record("g1", "I like tests with names that say what they test", scope="global"),
 ]
 

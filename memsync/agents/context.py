@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memsync.agents.injection import CAP
-from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_label, shown_type
 from memsync.records import HEADINGS, short_id, sort_types
@@ -37,7 +36,7 @@ def line(entry: Entry, now: datetime, *, is_new: bool = False, is_grouped: bool 
     facts = [] if is_grouped or kind == "fact" else [kind]
     facts += [f"{written:%b %Y}"] if written and now - written > _RECENT else []
     facts += [f"by {shown_label(memory.author)}" if memory.author else "unread"] if is_new else []
-    facts += [name_scope(entry.scope)] if entry.scope != "project" else []
+    facts += [entry.scope] if entry.scope != "project" else []
     facts += [f"out of date: {quoted(entry.out_of_date)}"] if entry.stale else []
     beside = "".join(f" ({said})" for said in (", ".join(facts), note) if said)
     return f"- [{short_id(memory.id)}] {quoted(memory.content)}{beside}"

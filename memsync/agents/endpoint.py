@@ -154,7 +154,7 @@ class Endpoint:
         if request["is"] != wire.identify(request["cwd"]):
             return None
         asked = locate(Path(request["cwd"]), self._env)
-        if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):
+        if (asked.project, asked.private) != (project.layout.project, project.layout.private):
             return None
         if request["event"] == wire.COMMAND:
             if self._commands is None or asked != project.layout:

@@ -132,7 +132,7 @@ class Live:
     def _appearance(self) -> Hashable:
         """Return what would be read differently by a process that starts now: where the stores are, settings and mirrors."""
         layout = locate(self.start, self._env)
-        places = [place.directory for place in (layout.global_, layout.project, layout.stealth) if place]
+        places = [place.directory for place in (layout.global_, layout.project, layout.private) if place]
         seen = tuple((path.is_dir(), os.path.realpath(path), stamp(path / CONFIG)) for path in places)
         return layout, locate_above(layout, self._env), Approvals(layout).stamp, seen, list_folders(layout)
 

@@ -74,9 +74,9 @@ def scope_of(layout: Layout, settings: Settings) -> Scope | None:
     if place and is_there:
         database = place.local / "state.db"
         there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
-        if layout.stealth is None or all(os.access(path, os.W_OK) for path in there):
+        if layout.private is None or all(os.access(path, os.W_OK) for path in there):
             return "project"
-    return "stealth" if layout.stealth else None
+    return "private" if layout.private else None
 
 
 def describe(client: Client, event: str, session: str, source: str, *, at: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from memsync.cli.memory import memory
 from memsync.cli.options import filter_options, scope_option, stack
 from memsync.cli.words import TextCommand
 from memsync.errors import UsageError
-from memsync.format.scopes import mark_text, name_scope
+from memsync.format.scopes import mark_text
 from memsync.memories.edits import find_successors
 from memsync.memories.filters import Order
 from memsync.memories.listing import Stats
@@ -98,7 +98,7 @@ def _name_groups(entry: Entry, group: str) -> Sequence[str]:
         return [f"{memory.written_at:%Y-%m-%d}" if memory.written_at else "no date"]
     if group == "author":
         return [shown_label(memory.author or "nobody named")]
-    return [shown_type(memory.memory_type) if group == "type" else name_scope(entry.scope)]
+    return [shown_type(memory.memory_type) if group == "type" else entry.scope]
 
 
 def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
@@ -110,7 +110,7 @@ def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
         "id": shown_id(entry.id),
         "content": mark_text(entry.content, entry.scope) if marks else entry.content,
         "type": memory.memory_type,
-        "scope": name_scope(entry.scope),
+        "scope": entry.scope,
     }
 
 
@@ -355,7 +355,7 @@ def _format_stats(result: Stats, now: datetime) -> str:
     ]
     for name, counts in (
         ("type", result.by_type),
-        ("scope", {name_scope(name): n for name, n in result.by_scope.items()}),
+        ("scope", result.by_scope),
         ("source", result.by_source),
     ):
         lines += _list_counts(name, counts, limit=50)

@@ -28,7 +28,7 @@ def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], D
 
 target_options = stack(
     click.option("--global", "scope", flag_value="global", help="In your own store, for every project."),
-    click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
+    click.option("--private", "scope", flag_value="private", help="For this project, outside the work tree."),
 )
 allow_secret_option = click.option(
     "--allow-secret",
@@ -71,15 +71,14 @@ def let_secrets_pass(project: Project, *, wanted: bool) -> None:
 
 
 class ScopeName(click.Choice[str]):
-    """The name of a scope as people see it: `private` is `stealth` in code and in --json, and still taken."""
+    """The name of a scope; `stealth`, which `private` was called, is still taken."""
 
     def __init__(self) -> None:
         super().__init__(["project", "private", "global"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the scope that *value* names."""
-        said = super().convert("private" if value == "stealth" else value, param, ctx)
-        return "stealth" if said == "private" else said
+        return super().convert("private" if value == "stealth" else value, param, ctx)
 
 
 scope_option = click.option("--scope", type=ScopeName(), help="Only memories that live there.")

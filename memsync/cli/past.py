@@ -225,7 +225,7 @@ def _describe_row(row: Row, now: datetime) -> str:
     if row.event and row.kind == "changed":
         text = "; ".join(_list_changes(row.event))
     who = shown_label(row.who)
-    where = render.scope(row.scope)
+    where: str = row.scope
     if row.event:
         commit = row.event.commit
         where = f"{commit.short}: {commit.subject}" if commit else "not committed yet"

@@ -33,7 +33,7 @@ def share(project: Project, /, refs: tuple[str, ...], scope: Scope | None, yes: 
       memsync share mm-a1b
       memsync share --tag billing
     """
-    chosen = [] if refs else choose(project, (), scope or "stealth", filters, "share", yes=yes)
+    chosen = [] if refs else choose(project, (), scope or "private", filters, "share", yes=yes)
     moved = sharing.share(project, find_refs(project, refs) if refs else [entry.id for entry in chosen])
     lines = [render.entry_line(entry, project.clock(), "shared ") for entry in moved]
     return Answer({"moved": moved}, "\n".join(lines))
@@ -52,7 +52,7 @@ def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> 
       memsync unshare mm-a1b
       memsync unshare admin password
     """
-    moved = sharing.unshare(project, find_refs(project, refs), scope or "stealth")
+    moved = sharing.unshare(project, find_refs(project, refs), scope or "private")
     lines = [render.entry_line(entry, project.clock(), "moved ") for entry in moved]
     committed = [entry.id for entry in moved if sharing.is_committed(project, entry.id)]
     if committed:

@@ -114,7 +114,7 @@ def init(
     )
     if result.done and not dry_run:
         project.journal.note_change("set memsync up here", "uninstall")
-    where = project.layout.place("stealth" if stealth else "project").memories
+    where = project.layout.place("private" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync remember "…"']
     if not dry_run and (recorded := list_here(project)):
         end.append(

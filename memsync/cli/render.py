@@ -13,7 +13,6 @@ import click
 
 from memsync.cli import terminal
 from memsync.format.as_json import as_json
-from memsync.format.scopes import name_scope
 from memsync.memories.results import RELATIONS, Entry, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, short_id, shown_id
@@ -22,7 +21,6 @@ from memsync.system import texts
 if TYPE_CHECKING:
     from memsync.git.history import Commit
 
-scope = name_scope
 printable = texts.printable
 one_line = texts.one_line
 count = texts.count
@@ -53,7 +51,7 @@ def _list_facts(entry: Entry, now: datetime) -> str:
     importance = f"importance {entry.effective_importance:.2g}"
     facts = [shown_type(memory.memory_type), importance, age(memory.written_at, now)]
     facts += [f"in {os.path.basename(entry.repo)}"] if entry.repo and entry.scope == "project" else []
-    facts += [] if entry.scope == "project" else [scope(entry.scope)]
+    facts += [] if entry.scope == "project" else [entry.scope]
     facts += [f"#{shown_label(tag)}" for tag in memory.tags]
     notes = ["archived"] if memory.archived_at else []
     notes += [f"out of date: {entry.out_of_date}"] if entry.stale else []
@@ -85,7 +83,7 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), roo
         "type": shown_type(memory.memory_type),
         "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
         "tags": ", ".join(map(shown_label, memory.tags)),
-        "scope": scope(entry.scope),
+        "scope": entry.scope,
         "source": " ".join(map(shown_label, filter(None, (said, memory.source_session_id)))),
         "author": shown_label(memory.author or ""),
         "created": _format_time(memory.created_at, now),

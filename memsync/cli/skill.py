@@ -22,7 +22,6 @@ from memsync.cli.options import (
 from memsync.cli.render import commit, count, diff_row, one_line, printable
 from memsync.cli.terminal import flow
 from memsync.errors import UsageError
-from memsync.format.scopes import name_scope
 from memsync.history.events import notes
 from memsync.history.skills import skill_events
 from memsync.learn.candidates import Candidates
@@ -259,7 +258,7 @@ def export(project: Project, /, directory: Path | None, force: bool, scope: Scop
     copied = project.skills.export(directory, scope=scope, all_scopes=all_scopes, force=force)
     lines = []
     for entry in copied:
-        folder, mark = entry.path.parent, "" if entry.scope == "project" else f" ({name_scope(entry.scope)})"
+        folder, mark = entry.path.parent, "" if entry.scope == "project" else f" ({entry.scope})"
         is_there = directory is None and not mark
         lines.append(f"{folder} is there already, where clients look" if is_there else f"exported {folder}{mark}")
     return Answer({"exported": [entry.path.parent for entry in copied]}, "\n".join(lines) or "no skills to export")
@@ -418,7 +417,7 @@ def format_skills(found: Sequence[SkillEntry], *, none: str) -> str:
 
 
 def _format_entry(entry: SkillEntry) -> str:
-    facts = [{"project": "", "stealth": "private", "global": "global"}[entry.scope]]
+    facts: list[str] = [] if entry.scope == "project" else [entry.scope]
     facts += [f"used {entry.use_count}×" if entry.use_count else ""]
     facts += [f"{entry.success_rate:.0%} well" if entry.success_rate is not None else ""]
     facts += ["has problems" if entry.problems else ""]
@@ -437,7 +436,7 @@ def _format_whole(entry: SkillEntry) -> str:
         "trigger": skill.trigger_pattern,
         "tags": ", ".join(map(shown_label, skill.tags)),
         "flagged": entry.flagged,
-        "scope": name_scope(entry.scope),
+        "scope": entry.scope,
         "file": str(entry.path),
         "learned in": skill.source_session_id or "",
         "used": count(entry.use_count, "time") if entry.use_count else "",
@@ -480,7 +479,7 @@ def _format_checked(found: Sequence[Checked]) -> str:
 
 
 def _format_stats(result: Mapping[str, Any]) -> str:
-    scopes = ", ".join(f"{number} {name_scope(name)}" for name, number in result["by_scope"].items() if number)
+    scopes = ", ".join(f"{number} {name}" for name, number in result["by_scope"].items() if number)
     where = f" ({scopes})" if scopes else ""
     lines = [f"{count(result['total'], 'skill')}{where}, used {count(result['uses'], 'time')}"]
     for one in result["most_used"]:

@@ -14,7 +14,7 @@ from memsync.agents.serving import list_servers
 from memsync.cli import terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.mirror import format_mirrored
-from memsync.cli.render import count, memories, one_line, scope, waiting
+from memsync.cli.render import count, memories, one_line, waiting
 from memsync.format.as_json import as_json
 from memsync.janitor.daily import read_report
 from memsync.learn.candidates import Candidates
@@ -77,7 +77,7 @@ def _format_status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> s
         notes += [f"{store.flagged} flagged, given to no agent, see `memsync candidates`"] if store.flagged else []
         noun = memories(store.memories).split()[1]
         lines.append(
-            f"{scope(store.scope):8} {store.memories:6} {noun:8}  {terminal.link(one_line(str(store.path)), store.path)}  {'; '.join(notes)}".rstrip()
+            f"{store.scope:8} {store.memories:6} {noun:8}  {terminal.link(one_line(str(store.path)), store.path)}  {'; '.join(notes)}".rstrip()
         )
     lines += _describe_git_hooks(value["git_hooks"], value["mode"])
     lines += _describe_clients(value["clients"])

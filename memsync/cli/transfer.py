@@ -103,7 +103,7 @@ def _format_report(report: imports.ImportReport) -> str:
     names = ("created", "updated", "duplicate", "skipped")
     counts = ", ".join(f"{report.count(name)} {name}" for name in names)
     told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
-    beside = ", ".join(f"{number} {render.scope(name)}" for name, number in report.beside.items())
+    beside = ", ".join(f"{number} {name}" for name, number in report.beside.items())
     reasons = render.first(
         f"  {one.status} {render.one_line(one.where)}: {render.one_line(one.reason)}" for one in told
     )
@@ -114,7 +114,7 @@ def _ask_for_scopes(found: Iterable[imports.Candidate]) -> None:
     """Ask on a terminal whether what a copy calls private or global is to go there; in a pipe it does."""
     said = Counter(scope for one in found if one.memory and (scope := read_scope(one.memory)[1]))
     if said and is_dialogue():
-        what = ", ".join(f"{number} {render.scope(scope)}" for scope, number in said.items())
+        what = ", ".join(f"{number} {scope}" for scope, number in said.items())
         if not click.confirm(f"Of these are {what}. Import them as that?", default=True, err=True):
             raise UsageError("nothing was imported; --scope project, private or global says where all of it goes")
 
@@ -187,4 +187,4 @@ def export(
 
 
 def _count_scopes(found: Iterable[Entry]) -> str:
-    return ", ".join(f"{number} {render.scope(scope)}" for scope, number in Counter(e.scope for e in found).items())
+    return ", ".join(f"{number} {scope}" for scope, number in Counter(e.scope for e in found).items())

@@ -10,10 +10,9 @@ from typing import Final
 from memsync.records import Memory, Scope
 
 KEY: Final = "scope"
-# As people and copies spell them; what is the project's own says nothing.
-_NAMES: Final[Mapping[Scope, str]] = {"stealth": "private", "global": "global"}
+# As copies spell them, now and before; what is the project's own says nothing.
 _SCOPES: Final[Mapping[str, Scope | None]] = {
-    "private": "stealth", "stealth": "stealth", "global": "global", "project": None
+    "private": "private", "stealth": "private", "global": "global", "project": None
 }  # fmt: skip
 _IN_SKILL: Final = re.compile(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
 # Before a bare text, as a copy has it; around it, as a line has it that an agent was given, now and before.
@@ -27,19 +26,14 @@ _BESIDE: Final = re.compile(
 )
 
 
-def name_scope(scope: str) -> str:
-    """Return *scope* as people read it: what is `stealth` in code and in --json is private."""
-    return "private" if scope == "stealth" else scope
-
-
 def mark_record(memory: Memory, scope: Scope) -> Memory:
     """Return *memory* with *scope* among its keys, as a copy has it."""
-    return memory._replace(extra={**memory.extra, KEY: _NAMES[scope]}) if scope in _NAMES else memory
+    return memory._replace(extra={**memory.extra, KEY: scope}) if scope != "project" else memory
 
 
 def mark_text(text: str, scope: Scope) -> str:
     """Return *text* with *scope* before it, as a copy without keys has it."""
-    return f"({_NAMES[scope]}) {text}" if scope in _NAMES else text
+    return f"({scope}) {text}" if scope != "project" else text
 
 
 def read_scope(memory: Memory) -> tuple[Memory, Scope | None]:

@@ -13,7 +13,7 @@ from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.format import jsonl, spread
 from memsync.format.cases import TESTS
 from memsync.format.codec import Line, list_texts
-from memsync.format.scopes import find_skill_scope, name_scope, read_scope
+from memsync.format.scopes import find_skill_scope, read_scope
 from memsync.records import shown_id
 from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import config, files
@@ -100,7 +100,7 @@ def explain_scope(line: Line) -> str:
         return ""
     id_ = shown_id(line.id or "ID")
     way = f"`memsync unshare --global {id_}`" if scope == "global" else f"`memsync unshare {id_}`"
-    return f'says that it is {name_scope(scope)}; {way} moves it out of the work tree, or take "scope" out if it may be shared'
+    return f'says that it is {scope}; {way} moves it out of the work tree, or take "scope" out if it may be shared'
 
 
 def find_local(paths: Iterable[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from memsync.dedup import find_lost
 from memsync.errors import MemsyncError, UsageError
-from memsync.format.scopes import mark_text, name_scope
+from memsync.format.scopes import mark_text
 from memsync.janitor.clusters import LOSS, Kept, is_apart, is_within_reach, list_losses
 from memsync.janitor.likely import find_clusters, keep_apart
 from memsync.janitor.plan import Merge, seal
@@ -138,5 +138,5 @@ def spell(cluster: Mapping[str, Any]) -> list[str]:
 
 
 def _spell_record(each: Mapping[str, Any]) -> str:
-    where = "" if each["scope"] == "project" else f", {name_scope(each['scope'])}"
+    where = "" if each["scope"] == "project" else f", {each['scope']}"
     return f"{each['id']} ({each['written']}{where}) {one_line(each['content'])}"

@@ -131,7 +131,7 @@ def is_apart(one: Memory, other: Memory) -> bool:
 
 def is_within_reach(head: Kept, other: Kept) -> bool:
     """Tell whether all who see *other* see *head*: what is private may go for what is not, and nothing else."""
-    return other.scope in (head.scope, "stealth")
+    return other.scope in (head.scope, "private")
 
 
 def list_losses(kept: str, dropped: str) -> list[str]:

@@ -348,7 +348,7 @@ def _undo_rest(project: Project, note: Note) -> None:
         project.state(known[0]).record_use([], {known[1]: ""})
     if note.get("approved"):
         _, scope, id_ = note["name"].split(":", 2)
-        if memory := project.stores[scope].get_sent(id_):
+        if memory := project.store(scope).get_sent(id_):
             project.screening.revoke(project.entry(scope, memory))
     if memory := jsonl.read_line(note.get("proposal", "").encode()).memory:
         Candidates(project).put_back(make_proposal(memory))

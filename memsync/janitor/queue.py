@@ -127,7 +127,7 @@ class Card:
         """The scope of the most private text that it shows."""
         entries = (self.subject, self.neighbour, *(copy.entry for copy in self.copies))
         shown = {self.log, *(entry.scope for entry in entries if entry)}
-        return next(scope for scope in ("stealth", "global", "project") if scope in shown)
+        return next(scope for scope in ("private", "global", "project") if scope in shown)
 
     @property
     def version(self) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
-from memsync.format.scopes import name_scope
 from memsync.janitor.clusters import Kept
 from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.edits import unarchive
@@ -122,7 +121,7 @@ def find(project: Project, ref: str) -> Row:
     where, _, number = ref.rpartition(":")
     scope = where or project.default_scope
     for row in rows(project):
-        if scope in (row.scope, name_scope(row.scope)) and str(row.decision.number) == number:
+        if row.scope == scope and str(row.decision.number) == number:
             return row
     raise MemsyncError(f"the dedup log has no decision {ref!r}; ", Remedy("memory dedup log"), " lists them")
 
@@ -130,7 +129,7 @@ def find(project: Project, ref: str) -> Row:
 def name(project: Project, row: Row) -> str:
     """Return what `find` takes for *row*."""
     number = str(row.decision.number)
-    return number if row.scope == project.default_scope else f"{name_scope(row.scope)}:{number}"
+    return number if row.scope == project.default_scope else f"{row.scope}:{number}"
 
 
 def confirm(project: Project, chosen: Iterable[Row]) -> None:

@@ -20,7 +20,7 @@ Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
 _LISTS: Final = names_of("list", "ids")
-_OWN: Final[tuple[Scope, ...]] = ("stealth", "global")  # whose records may name those of the project
+_OWN: Final[tuple[Scope, ...]] = ("private", "global")  # whose records may name those of the project
 
 
 class Outcome(NamedTuple):
@@ -96,9 +96,9 @@ def _write_edits(
 
 def _split(project: Project, step: Step) -> list[Step]:
     """Return *step* by the stores that it drops records of: what is private may go for a copy that is not."""
-    if not isinstance(step, Merge) or step.scope == "stealth" or "stealth" not in project.stores:
+    if not isinstance(step, Merge) or step.scope == "private" or "private" not in project.stores:
         return [step]
-    here, aside = project.store(step.scope), project.store("stealth")
+    here, aside = project.store(step.scope), project.store("private")
     kept = here.get(step.keep)
     apart = tuple(id_ for id_ in step.drop if here.get(id_) is None and aside.get(id_))
     if not apart or kept is None or step.saw.get(step.keep, seal(kept)) != seal(kept):
@@ -106,7 +106,7 @@ def _split(project: Project, step: Step) -> list[Step]:
     left = tuple(id_ for id_ in step.drop if id_ not in apart)
     saw = {id_: step.saw[id_] for id_ in apart if id_ in step.saw}
     parts: list[Step] = [step._replace(drop=left)] if left or step.content else []
-    return [*parts, step._replace(scope="stealth", drop=apart, saw=saw)]
+    return [*parts, step._replace(scope="private", drop=apart, saw=saw)]
 
 
 class _Writing:
@@ -214,7 +214,7 @@ class _Writing:
             else:
                 self._dropped.append(drop.id)
             self._note(step._replace(drop=(drop.id,)), edits, None if is_written else drop)
-            if self._scope == "stealth" and not elsewhere:
+            if self._scope == "private" and not elsewhere:
                 bystealth.follow(self._store.place.local, keep, [keep, drop])
             raw = self._store.raw(drop.id)
             self._log.append(_make_merge_row(self._project, step, keep, drop, raw, self._judged))

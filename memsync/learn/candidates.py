@@ -61,7 +61,7 @@ class Candidates:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        place, private = project.layout.place(project.default_scope), project.layout.stealth
+        place, private = project.layout.place(project.default_scope), project.layout.private
         self._here = _Folder(place)
         # What came while stealth was on waits in the private store, also after it is off.
         self._all = [self._here, *([_Folder(private)] if private and private != place else [])]
@@ -482,8 +482,8 @@ def find_live(project: Project, ids: Iterable[str]) -> Iterator[Entry]:
 def _choose_scope(replaces: Collection[Entry], here: Scope) -> Scope:
     """Return where a correction belongs: where what it replaces was, and never where more people read it."""
     scopes: set[Scope] = {entry.scope for entry in replaces}
-    if "stealth" in scopes:
-        return "stealth"
+    if "private" in scopes:
+        return "private"
     return "global" if "global" in scopes else here
 
 

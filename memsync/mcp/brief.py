@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from memsync.format.scopes import name_scope
 from memsync.janitor.batches import spell
 from memsync.memories.results import RELATIONS
 from memsync.memories.subjects import spell_suggestion
@@ -116,7 +115,7 @@ def spell_memory(memory: Mapping[str, Any], now: datetime) -> str:
 
 
 def _name_scope(shown: Mapping[str, Any]) -> str:
-    return "" if shown["scope"] == "project" else f", {name_scope(shown['scope'])}"
+    return "" if shown["scope"] == "project" else f", {shown['scope']}"
 
 
 def _mark(memory: Mapping[str, Any]) -> str:

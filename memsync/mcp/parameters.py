@@ -42,7 +42,7 @@ def choose_scope(
     """
     if global_ and private:
         raise UsageError("it is either global_ or private; leave one of them out")
-    return "global" if global_ else "stealth" if private else None
+    return "global" if global_ else "private" if private else None
 
 
 Target = Annotated[Scope | None, Spread(choose_scope)]

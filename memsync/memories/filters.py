@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.index.rank import Match
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import SCOPES, Memory, Scope
+from memsync.records import SCOPES, Memory, Scope, as_scope
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -59,6 +59,10 @@ class Filters:
     archived: bool = False
     exclude: Collection[str] = field(default=frozenset())
     keep: Callable[[Entry], bool] | None = None
+
+    def __post_init__(self) -> None:
+        scopes = (self.scopes,) if isinstance(self.scopes, str) else self.scopes
+        object.__setattr__(self, "scopes", tuple(map(as_scope, scopes)))
 
     def allow(self, entry: Entry) -> bool:
         """Tell whether *entry* passes every filter."""

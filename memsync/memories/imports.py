@@ -13,7 +13,7 @@ from memsync.dedup import MERGED, Thresholds, decide, may_merge
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
-from memsync.format.scopes import name_scope, read_scope
+from memsync.format.scopes import read_scope
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import (
@@ -90,8 +90,8 @@ def import_candidates(
         plans = _plan(project, sorted_, scope, restoring=restoring)
         for one, plan in plans.items():
             stores[one].write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
-        if private := plans.get("stealth"):
-            local = stores["stealth"].place.local
+        if private := plans.get("private"):
+            local = stores["private"].place.local
             bystealth.drop(local, {*private.edited, *private.named})
             bystealth.add(local, [] if scope else [m for id_, m in private.added.items() if id_ not in private.named])
     for one, plan in plans.items():
@@ -148,7 +148,7 @@ def _plan(
     return plans
 
 
-_MOVES: Final[Mapping[Scope, str]] = {"project": "share", "stealth": "unshare", "global": "unshare --global"}
+_MOVES: Final[Mapping[Scope, str]] = {"project": "share", "private": "unshare", "global": "unshare --global"}
 
 
 def _find_elsewhere(
@@ -159,7 +159,7 @@ def _find_elsewhere(
         if other == scope:
             continue
         plan = plans.get(other)
-        where = "in the project" if other == "project" else name_scope(other)
+        where = "in the project" if other == "project" else other
         if memory.id and (store.get(memory.id) or (plan and memory.id in plan.added)):
             move = f"`memsync {_MOVES[scope]} {shown_id(memory.id)}` moves it"
             return f"{shown_id(memory.id)} is {where} here already, and an id has one scope; {move}"

@@ -20,7 +20,7 @@ from memsync.memories.journal import Journal, Use
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
-from memsync.records import Clock, Fields, Memory, Scope, clean_content, utc_now
+from memsync.records import Clock, Fields, Memory, Scope, as_scope, clean_content, utc_now
 from memsync.store import config
 from memsync.store.changes import Exported
 from memsync.store.places import Layout, locate
@@ -137,16 +137,16 @@ class Project:
     @property
     def default_scope(self) -> Scope:
         """Where a memory goes when the caller does not say."""
-        return "stealth" if self.settings.stealth else "project"
+        return "private" if self.settings.stealth else "project"
 
     def store(self, scope: Scope) -> Store:
         """Return the store of *scope*.
 
         Raises:
+            InvalidMemory: there is no such scope.
             NoStore: there is none here.
         """
-        self.layout.place(scope)
-        return self.stores[scope]
+        return self.stores[self.layout.place(scope).scope]
 
     def store_to_write(self, scope: Scope) -> Store:
         """Return the store of *scope* for a write.
@@ -155,7 +155,7 @@ class Project:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
         store = self.store(scope)
-        self.stores.allow_write(scope, store.place.memories)
+        self.stores.allow_write(store.place.scope, store.place.memories)
         return store
 
     def be_brief(self) -> None:
@@ -364,7 +364,13 @@ class Project:
         return count_memories(list(self.entries(filters)))
 
     def remember(
-        self, content: str, *, scope: Scope | None = None, source_type: str | None = None, **fields: Unpack[Fields]
+        self,
+        content: str,
+        *,
+        scope: Scope | None = None,
+        private: bool = False,
+        source_type: str | None = None,
+        **fields: Unpack[Fields],
     ) -> Remembered:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
@@ -372,13 +378,14 @@ class Project:
         the same words is not stored twice: tags, cues, links and triggers are united, and the larger importance is kept. What it
         *supersedes* is archived: kept, and brought back by `restore`. When one of its *anchors* (PATH or PATH#SYMBOL) or
         a file that it names changes, recall says so. Its *links* (because:ID, needs:ID, see:ID, see:skill/NAME) come with it.
-        Its *triggers* (`not: NAME`, `fails: TEXT`) say when an agent is given it.
+        Its *triggers* (`not: NAME`, `fails: TEXT`) say when an agent is given it. *private* is the scope `private`.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.
         """
         from memsync.memories.naming import Named
 
+        scope = "private" if private else as_scope(scope) if scope else None
         root = None if (scope or self.default_scope) == "global" else self.layout.root
         with Named(clean_content(content), root) as named:
             from memsync.memories.remember import remember  # the guards and their lexicon, while git looks
@@ -436,7 +443,7 @@ class Project:
         """
         from memsync.memories import edits
 
-        return edits.restore(self, ref, scope)
+        return edits.restore(self, ref, scope and as_scope(scope))
 
     def import_(
         self,
@@ -456,6 +463,7 @@ class Project:
         """
         from memsync.memories.imports import import_candidates
 
+        scope = scope and as_scope(scope)
         return import_candidates(self, candidates, scope, dry_run=dry_run, restoring=restoring)
 
     def export(self, scope: Scope) -> Exported:

@@ -191,7 +191,7 @@ def open_known(project: Project) -> list[Project]:
 
 def _open(project: Project, path: Path) -> Project | None:
     layout = locate(path, project.env)
-    if layout.root is None or not any(place and place.memories.exists() for place in (layout.project, layout.stealth)):
+    if layout.root is None or not any(place and place.memories.exists() for place in (layout.project, layout.private)):
         return None
     return type(project)(layout, clock=project.clock, env=project.env)
 

@@ -133,7 +133,7 @@ def remember(
 
 def _find_private(project: Project, content: str) -> Remembered | None:
     """Return that the very text is private here, if it is: who says it again, often an agent that was given it, does not make it public."""
-    store = project.stores.get("stealth")
+    store = project.stores.get("private")
     if store is None:
         return None
     store.refresh()
@@ -141,7 +141,7 @@ def _find_private(project: Project, content: str) -> Remembered | None:
     if same is None or same.archived_at:
         return None
     reason = f"it is private; `memsync share {same.id}` shows it to everybody"
-    return Remembered(status="exists", entry=record_entry(project, "stealth", same, "accessed"), reason=reason)
+    return Remembered(status="exists", entry=record_entry(project, "private", same, "accessed"), reason=reason)
 
 
 def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entry]) -> Memory:
@@ -311,7 +311,7 @@ class _Write:
         self.project.journal.add_decision(self.draft.scope, row)
 
     def _result(self, status: Status, memory: Memory, action: Action, reason: str, *parts: Memory) -> Remembered:
-        if self.store.place.scope == "stealth":
+        if self.store.place.scope == "private":
             if self.draft.is_chosen:
                 bystealth.drop(self.store.place.local, {memory.id})
             else:
@@ -365,7 +365,7 @@ def update(
                 look = find_similar(project, store, text, {entry.id, *(other.id for other in replaces)}) or blind
             if look:
                 new = edit_replacing(project, store, old, changes, replaces)
-                if entry.scope == "stealth" and project.settings.stealth:
+                if entry.scope == "private" and project.settings.stealth:
                     bystealth.follow(store.place.local, new, [old, *_memories(replaces)])
                 break
         blind = prepare_index(project)

@@ -58,7 +58,7 @@ def check(project: Project, entry: Entry) -> Memory:
     return vetted
 
 
-def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> list[Entry]:
+def unshare(project: Project, refs: Sequence[str], to: Scope = "private") -> list[Entry]:
     """Move memories of the project out of the work tree; all of them, or none. Commits keep what they have.
 
     Raises:
@@ -98,7 +98,7 @@ def move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: Mapping[s
             if (now := olds[entry.scope].get(entry.id)) != entry.memory:
                 raise NotShared(f"{entry.id} was {'changed' if now else 'removed'} in this moment; try again")
             _check_room(new, entry)
-        if to == "stealth":
+        if to == "private":
             bystealth.drop(new.place.local, {entry.id for entry in chosen})
         for scope, old in olds.items():
             ids = [entry.id for entry in chosen if entry.scope == scope]
@@ -116,7 +116,7 @@ def _take_out(project: Project, old: Store, ids: Sequence[str], *, keep: bool) -
     old.remove(ids, tick(project.clock(), None), keep=keep)
     if not keep:
         local_history.drop(old.place.local, ids, private=old.place.private)
-    if old.place.scope == "stealth":
+    if old.place.scope == "private":
         bystealth.drop(old.place.local, ids)
 
 

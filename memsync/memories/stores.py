@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
 from memsync.memories.index_file import find_place
-from memsync.records import Memory, Scope, find_id
+from memsync.records import Memory, Scope, as_scope, find_id
 from memsync.store.files import make_dirs
 from memsync.store.identity import key_file, read_mark, write_key, write_mark
 from memsync.store.left_behind import take_over
@@ -68,7 +68,7 @@ class Stores(Mapping[Scope, Store]):
 
     def state(self, scope: Scope) -> State:
         """Return where the use of memories of *scope* is counted: never in the work tree under stealth."""
-        return self._states["stealth" if scope == "project" and self._is_stealth else scope]
+        return self._states["private" if scope == "project" and self._is_stealth else as_scope(scope)]
 
     def be_brief(self) -> None:
         """Open the local state once for all that is asked of it, because the process ends soon; then `close`."""
@@ -93,7 +93,7 @@ class Stores(Mapping[Scope, Store]):
             )  # fmt: skip
         if scope == "project":
             take_over(self._layout)
-        if scope == "stealth":
+        if scope == "private":
             keep_key(self._layout)
 
     @property
@@ -108,8 +108,7 @@ class Stores(Mapping[Scope, Store]):
             NoStore: there is none of *scope*.
             MemoryNotFound, AmbiguousId
         """
-        if scope:
-            self._layout.place(scope)
+        scope = scope and self._layout.place(scope).scope
         stores = {scope: self._stores[scope]} if scope else self._stores
         is_whole = any(store.get(ref) for store in stores.values())
         id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.ids()))
@@ -134,7 +133,7 @@ class Stores(Mapping[Scope, Store]):
 
 def keep_key(layout: Layout) -> None:
     """Note in the private store whose it is, and in `.git` that the clone uses it, so that a new remote does not hide it."""
-    private = layout.private
+    private = layout.private_store
     if private is None or private.refused:
         return
     try:

@@ -12,12 +12,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from memsync.errors import MemsyncError, Remedy, StoreError
+from memsync.errors import InvalidMemory, MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
 from memsync.memories.edits import expect_write
 from memsync.memories.journal import Change
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
+from memsync.records import SCOPES, Memory, Scope, as_scope, format_time, shown_id, tick
 from memsync.store import files, local_history
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
@@ -298,9 +298,9 @@ def _hash_all(memories: Iterable[Memory | None]) -> list[str]:
 
 def _find_path(project: Project) -> Path | None:
     place = project.stores.index_place
-    if place and place.scope == "project" and project.layout.stealth and not (place.local / _FILE).exists():
+    if place and place.scope == "project" and project.layout.private and not (place.local / _FILE).exists():
         # The first share makes the project's store: what was noted before stays where it is.
-        private = project.layout.stealth.local / _FILE
+        private = project.layout.private.local / _FILE
         return private if private.exists() else place.local / _FILE
     return place.local / _FILE if place else None
 
@@ -309,7 +309,7 @@ def _read(path: Path) -> dict[str, list[Command]]:
     """Return the commands that were done and those that were taken back: the first line has both, each other one a command done since."""
     done, undone = list[Command](), list[Command]()
     for line in files.read(path)[0].split(b"\n"):
-        with suppress(ValueError, TypeError, AttributeError):  # damaged: nothing that memories depend on
+        with suppress(ValueError, TypeError, AttributeError, InvalidMemory):  # damaged: nothing that memories depend on
             found = json.loads(line or b"{}")
             if isinstance(found, dict):
                 done += map(_as_command, found.get("done", []))
@@ -323,7 +323,12 @@ def _read(path: Path) -> dict[str, list[Command]]:
 def _as_command(row: Sequence[Any]) -> Command:
     words, at, steps, *rest = row
     changes = rest[0] if rest else ()
-    return Command(words, at, tuple(Step(*step) for step in steps), tuple(Change(*change) for change in changes))
+    return Command(
+        words,
+        at,
+        tuple(Step(as_scope(scope), *rest) for scope, *rest in steps),
+        tuple(Change(*change) for change in changes),
+    )
 
 
 def _add(path: Path, command: Command) -> None:

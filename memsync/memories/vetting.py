@@ -55,7 +55,7 @@ class Vetting:
             return tuple(map(tidy, said)) if isinstance(said, tuple) else secrets.tidy(said, home=home, user=user or "")
 
         memory = memory._replace(**{name: tidy(getattr(memory, name)) for name in TIDIED})
-        found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed)
+        found = [] if scope == "private" else secrets.scan_memory(memory, self.allowed)
         if not found:
             return memory
         if not self.allows_secrets:

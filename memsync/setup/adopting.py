@@ -35,7 +35,7 @@ def explain_unclaimed(project: Project) -> list[tuple[Path, str]]:
 
 
 def _open(path: Path) -> Store:
-    store = Store(Place("stealth", path, None, private=True))
+    store = Store(Place("private", path, None, private=True))
     store.refresh()
     return store
 
@@ -47,7 +47,7 @@ def adopt_store(project: Project, named: str) -> str:
         UsageError: it is none that waits for this.
         NoStore, StoreError: what was not taken over is still there.
     """
-    place = project.layout.place("stealth")
+    place = project.layout.place("private")
     old = place.directory.parent / Path(named).name
     if not is_unclaimed(old) or not named.endswith(old.name):
         raise UsageError(
@@ -57,8 +57,8 @@ def adopt_store(project: Project, named: str) -> str:
     if place.memories.exists() and (old / place.memories.name).exists():
         _adopt_memories(project, _open(old))
     with blaming(old):
-        assert project.layout.private
-        take_over(old, place.directory, project.layout.private.identity)
+        assert project.layout.private_store
+        take_over(old, place.directory, project.layout.private_store.identity)
         for pattern in _MADE_ANEW:
             for path in old.glob(f"local/{pattern}"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -71,7 +71,7 @@ def adopt_store(project: Project, named: str) -> str:
 
 def _adopt_memories(project: Project, old: Store) -> None:
     """Take the memories of *old* over, and what is known of them; those stay of which this project has another text."""
-    own = project.store("stealth")
+    own = project.store("private")
     with own.writing(), old.writing():
         same = own.adopt(old)
         old.remove([id_ for id_ in same if old.get(id_)], project.clock(), keep=False)

@@ -137,7 +137,7 @@ def enroll(project: Project, clients: Iterable[str], *, leave: bool = False) -> 
     Raises:
         StoreError
     """
-    place, key = project.layout.place("global"), project.layout.place("stealth").directory.name
+    place, key = project.layout.place("global"), project.layout.place("private").directory.name
     notes = _read_notes(place)
     users = {name: set(list_only(keys, str)) for name, keys in notes.get(_USERS, {}).items()}
     for client in clients:
@@ -149,10 +149,10 @@ def enroll(project: Project, clients: Iterable[str], *, leave: bool = False) -> 
 
 def find_users(project: Project, client: str) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
-    if project.layout.global_ is None or project.layout.stealth is None:
+    if project.layout.global_ is None or project.layout.private is None:
         return False, 0
     users = set(list_only(_read_notes(project.layout.global_).get(_USERS, {}).get(client), str))
-    key = project.layout.stealth.directory.name
+    key = project.layout.private.directory.name
     return key in users, len(users - {key})
 
 

@@ -64,7 +64,7 @@ def init(
         SettingsRefused: a client's settings cannot be edited; nothing was written.
         NoStore, GitFailed, StoreError
     """
-    scope: Scope = "stealth" if stealth else "project"
+    scope: Scope = "private" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
     clients = [name for name in known.list_names() if name in clients or name in _list_clients(moves_out)]
     in_home = stealth or user

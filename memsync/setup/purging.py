@@ -10,7 +10,6 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, Remedy, UsageError, blaming
-from memsync.format.scopes import name_scope
 from memsync.git import attributes
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -28,7 +27,7 @@ _OURS: Final = frozenset({MEMORIES, CONFIG, WORKFLOWS, ".gitignore", "local"})
 
 
 # What goes with a project; the user's own store for every project stays.
-_GOING: Final[tuple[Scope, ...]] = ("project", "stealth")
+_GOING: Final[tuple[Scope, ...]] = ("project", "private")
 
 
 class Copy(NamedTuple):
@@ -53,8 +52,8 @@ def list_doomed(project: Project) -> list[Doomed]:
     found = []
     if layout.project:
         found += _list_ours(layout.project, _count(project, "project"))
-    if layout.stealth:
-        found.append(Doomed(layout.stealth.directory, f"{_count(project, 'stealth')}, private; counts and logs"))
+    if layout.private:
+        found.append(Doomed(layout.private.directory, f"{_count(project, 'private')}, private; counts and logs"))
     if layout.git:
         found.append(Doomed(key_file(layout.git), "where the private ones are"))
         found.append(Doomed(find_git_local(layout.git, layout.root), "counts and logs")) if layout.root else None
@@ -108,24 +107,24 @@ def save_copies(project: Project, to: Path | None = None) -> list[Copy]:
     path = to or Path(find_home(project.env) or root.parent) / name
     going = {scope: list(project.entries(Filters(scopes=[scope], archived=True))) for scope in _GOING}
     copies = [_save_memories(_name_copy(path, scope), found, scope) for scope, found in going.items() if found]
-    if private := [entry for entry in project.skills.list() if entry.scope == "stealth"]:
-        folder = _name_copy(path, "stealth").with_suffix(".skills")
+    if private := [entry for entry in project.skills.list() if entry.scope == "private"]:
+        folder = _name_copy(path, "private").with_suffix(".skills")
         files.make_dirs(folder, private=True)
-        project.skills.export(folder, scope="stealth")
+        project.skills.export(folder, scope="private")
         back = f"skill import --private {quote(str(folder))}"
-        copies.append(Copy(folder, "stealth", count(len(private), "private skill"), back))
+        copies.append(Copy(folder, "private", count(len(private), "private skill"), back))
     return copies
 
 
 def _name_copy(path: Path, scope: Scope) -> Path:
-    return path if scope == "project" else path.with_name(f"{path.stem}-{name_scope(scope)}{path.suffix}")
+    return path if scope == "project" else path.with_name(f"{path.stem}-{scope}{path.suffix}")
 
 
 def _save_memories(path: Path, found: list[Entry], scope: Scope) -> Copy:
     with blaming(path):
         if not files.create(path, writers.spell(found, "jsonl").encode("utf-8", "replace"), private=True):
             raise UsageError(f"{path} is there already; nothing was removed; name another file for the copies")
-    held = count(len(found), "memory") if scope == "project" else count(len(found), f"{name_scope(scope)} memory")
+    held = count(len(found), "memory") if scope == "project" else count(len(found), f"{scope} memory")
     return Copy(path, scope, held, f"import --restore {quote(str(path))}")
 
 

@@ -90,7 +90,7 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     name = settings.name_of(key)
     scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
     place = project.layout.place(scope)
-    if scope == "stealth":
+    if scope == "private":
         keep_key(project.layout)
     was = config.read_own(place, name)
     with project.store(scope).writing():
@@ -120,7 +120,7 @@ def unset_value(project: Project, key: str, *, is_global: bool) -> Path:
     if name == "memory_sync.stealth":
         raise UsageError("stealth also moves memories; use ", Remedy("config --stealth off"))
     layout = project.layout
-    places = [layout.global_] if is_global else [layout.stealth, layout.project]
+    places = [layout.global_] if is_global else [layout.private, layout.project]
     said = {place: value for place in places if place and (value := config.read_own(place, name)) is not None}
     if not said:
         where = "your own settings" if is_global else "the settings of this project"
@@ -144,7 +144,7 @@ def rewrite_settings(project: Project, place: Place, text: str, was: bytes) -> N
     found = config.check_text(text, place.config)
     if bool(found.get("memory_sync.stealth")) != bool(config.read_own(place, "memory_sync.stealth")):
         raise UsageError("stealth also moves memories; use ", Remedy("config --stealth on"), " or off")
-    if place.scope == "stealth":
+    if place.scope == "private":
         keep_key(project.layout)
     with project.store(place.scope).writing():
         files.rewrite(place.config, text.encode(), was=was, temp=place.local / "config.tmp", private=place.private)
@@ -161,11 +161,11 @@ def rewrite_settings(project: Project, place: Place, text: str, was: bytes) -> N
 def _scope_of(project: Project, name: str, value: object) -> Scope:
     """Return whose file says the setting *name*: the repository's if that may say it, unless the user's own for the project does already."""
     own = config.load_own(project.layout)
-    private = project.layout.stealth
+    private = project.layout.private
     if private and own.sources.get(name) == private.config:
-        return "stealth"
+        return "private"
     verdict = trust.judge(name, value, settings.get(own.settings, name))
-    return "stealth" if verdict == "refused" else project.default_scope
+    return "private" if verdict == "refused" else project.default_scope
 
 
 def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> None:

@@ -73,10 +73,10 @@ def plan_off(project: Project) -> Off:
     Raises:
         NoStore, StoreError
     """
-    store = project.store("stealth")
+    store = project.store("private")
     project.stores.refresh()
     notes = bystealth.read(store.place.local)
-    found = [project.entry("stealth", memory) for memory in store.memories().values()]
+    found = [project.entry("private", memory) for memory in store.memories().values()]
     ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
     park = parked.load(_park_directory(project))
     shared = park.shared if park else {}
@@ -117,10 +117,10 @@ def base_of(project: Project) -> Path:
 def move_to_root(project: R) -> R:
     """Return *project* with the root that something was taken out of: without its `.gobby` it is not found any more."""
     layout = project.layout
-    if layout.stealth is None or layout.root is None:
+    if layout.private is None or layout.root is None:
         return project
     upwards = [path for path in (layout.start, *layout.start.parents) if path.is_relative_to(layout.root)]
-    local = layout.stealth.local
+    local = layout.private.local
     root = next((path for path in upwards if parked.directory_of(local, path).is_dir()), layout.root)
     if root == layout.root:
         return project
@@ -136,7 +136,7 @@ def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Seq
     Raises:
         NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
     """
-    place, shared = project.layout.place("stealth"), project.layout.project
+    place, shared = project.layout.place("private"), project.layout.project
     keep_key(project.layout)
     done: list[str] = []
     if shared and shared.directory.exists():
@@ -161,7 +161,7 @@ def take(project: Project, also: Sequence[Taken], clients: Sequence[str]) -> Non
 
 
 def _write_setting(project: Project, place: Place, *, on: bool) -> None:
-    with project.store("stealth").writing():
+    with project.store("private").writing():
         config.store(place, _KEY, on)
     project.reload()
 
@@ -170,7 +170,7 @@ def _leave(
     project: Project, ours: Sequence[Taken], clients: Sequence[str], *, is_tracked: bool, move: bool
 ) -> list[str]:
     """Take the project's store out of the work tree, as far as that may be. Nothing happens without both locks."""
-    shared, stealth = project.store("project"), project.store("stealth")
+    shared, stealth = project.store("project"), project.store("private")
     stays = f"{shared.place.memories} is tracked by git and stays as it is; new memories are private"
     if not move:
         _park(project, ours, clients)
@@ -216,7 +216,7 @@ def _park(
 
 
 def _park_directory(project: Project) -> Path:
-    return parked.directory_of(project.layout.place("stealth").local, project.layout.root or project.layout.start)
+    return parked.directory_of(project.layout.place("private").local, project.layout.root or project.layout.start)
 
 
 def _move_out(project: Project, shared: Store, stealth: Store) -> list[str]:
@@ -252,7 +252,7 @@ def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:
 
 def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str]:
     """Take what is ours out of the work tree, unless it holds something else or git tracks it. Under both locks."""
-    place, private = project.layout.place("project"), project.layout.place("stealth")
+    place, private = project.layout.place("project"), project.layout.place("private")
     _carry_local(place, private)
     names = {one.path for one in park.files}
     if place.config.relative_to(base_of(project)).as_posix() in names:
@@ -320,8 +320,8 @@ def put_back(project: Project) -> Returned | None:
     park, place = parked.load(_park_directory(project)), project.layout.project
     if park is None or place is None:
         return None
-    base, private = base_of(project), project.layout.place("stealth")
-    kept = Place("stealth", _park_directory(project), None, private=True)
+    base, private = base_of(project), project.layout.place("private")
+    kept = Place("private", _park_directory(project), None, private=True)
     if kept.local.is_dir():
         files.make_local(place.local, private=False, tree=place.tree)
         candidates.carry_back(private, kept, place)
@@ -333,7 +333,7 @@ def put_back(project: Project) -> Returned | None:
     if any(path.name == ".gitattributes" for path in changed):
         for step in steps(project, "project"):
             step.do()
-    with project.store("stealth").writing():
+    with project.store("private").writing():
         for key, value in park.settings.items():
             config.drop(private, key, value)
     return Returned(park, tuple(changed))
@@ -345,7 +345,7 @@ def turn_off(project: Project, plan: Off, park: Parked | None, *, move: bool | N
     Raises:
         NoStore, ConfigError, SecretFound, NotShared, StoreError: no memory was moved.
     """
-    private, shared = project.layout.place("stealth"), project.layout.project
+    private, shared = project.layout.place("private"), project.layout.project
     _write_setting(project, private, on=False)
     moves = plan.choose(move)
     moved = _move_in(project, plan, moves, park) if moves else []
@@ -362,7 +362,7 @@ def _move_in(project: Project, plan: Off, moves: Sequence[Entry], park: Parked |
         place, path = project.layout.place("project"), project.store("project").path
         files.replace(path, park.memories, was=b"", temp=place.local / "export.tmp", private=False)
     moved = sharing.move(project, moves, "project", vetted)
-    for scope in ("project", "stealth"):
+    for scope in ("project", "private"):
         if project.stores[scope].in_log_form:
             project.stores[scope].export()
     ids = ", ".join(entry.id for entry in moved)
@@ -382,7 +382,7 @@ def _is_as_it_was(project: Project, moves: Sequence[Entry], before: bytes) -> bo
 def finish(project: Project) -> list[str]:
     """Forget what was kept for this work tree, and say where else something waits."""
     parked.forget(_park_directory(project))
-    others = parked.list_roots(project.layout.place("stealth").local)
+    others = parked.list_roots(project.layout.place("private").local)
     return [
         f"stealth took files out of {root} as well; `memsync config --stealth off` there puts them back"
         for root in others

@@ -92,7 +92,7 @@ def _read(project: Project, folder: Path, scope: Scope, *, is_named: bool) -> _G
     beside = dict(_list_files(folder))
     with blaming(folder):
         data = beside.pop(SKILL_FILE).read_bytes()
-        others = [path.read_bytes() for path in beside.values()] if scope != "stealth" else []
+        others = [path.read_bytes() for path in beside.values()] if scope != "private" else []
     data = _take_scope(check.fix(data, name), folder, is_named=is_named)
     refuse_invalid(data, name)
     for text in (data, *others):

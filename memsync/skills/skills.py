@@ -21,8 +21,8 @@ from memsync.errors import (
     blaming,
     closest,
 )
-from memsync.format.scopes import mark_text, name_scope
-from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
+from memsync.format.scopes import mark_text
+from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, as_scope, clean_tags, new_id, valid_text
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry, version_of
 from memsync.skills.store import SKILL_FILE, SkillStore
@@ -67,7 +67,7 @@ class Skills:
             raise UsageError("skills are switched off here (skills.enabled); go on without them")
 
     def _entries(self, scope: Scope | None = None) -> builtins.list[SkillEntry]:
-        found = []
+        found, scope = [], scope and as_scope(scope)
         for where, store in self.stores.items():
             if scope in (None, where):
                 usage, outcomes = self._project.state(where).usage(), self._project.state(where).outcomes()
@@ -281,7 +281,7 @@ class Skills:
 
     def note(self, what: str, verb: str, name: str, scope: Scope) -> None:
         """Have `memsync undo` know of a change, and that *verb* takes it back."""
-        where = "" if scope == "project" else f" --scope {name_scope(scope)}"
+        where = "" if scope == "project" else f" --scope {scope}"
         self._project.journal.note_change(mark_text(what, scope), f"skill {verb} {name}{where}")
 
     def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
@@ -363,8 +363,8 @@ class Skills:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
         place = self._project.layout.place(scope)
-        self._project.stores.allow_write(scope, place.skills)
-        return self.stores[scope]
+        self._project.stores.allow_write(place.scope, place.skills)
+        return self.stores[place.scope]
 
     def refuse_secret(self, data: bytes, scope: Scope) -> None:
         """Refuse what looks like a secret where others than the user may see it.
@@ -374,7 +374,7 @@ class Skills:
         """
         from memsync import secrets
 
-        if scope != "stealth" and (found := secrets.scan(data.decode(errors="replace"), self._project.vetting.allowed)):
+        if scope != "private" and (found := secrets.scan(data.decode(errors="replace"), self._project.vetting.allowed)):
             raise SecretFound(secrets.describe(found))
 
     def is_taken(self, id_: str) -> bool:
@@ -426,7 +426,7 @@ def _mark_scope(entry: SkillEntry) -> bytes:
     if entry.scope == "project":
         return data
     with suppress(InvalidSkill, UnicodeDecodeError):
-        return file.edit(data, {"scope": name_scope(entry.scope)})
+        return file.edit(data, {"scope": entry.scope})
     return data
 
 

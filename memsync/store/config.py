@@ -42,12 +42,12 @@ def load(layout: Layout) -> Loaded:
         ConfigError: a file of the user's is not YAML or has a value of the wrong kind.
         StoreUnreadable, OutsideTree: it cannot be read.
     """
-    return _Reading(layout).read(layout.global_, layout.project, layout.stealth)
+    return _Reading(layout).read(layout.global_, layout.project, layout.private)
 
 
 def load_own(layout: Layout) -> Loaded:
     """Read the user's own settings files of *layout*, as `load` does."""
-    return _Reading(layout).read(layout.global_, layout.stealth)
+    return _Reading(layout).read(layout.global_, layout.private)
 
 
 class _Reading:

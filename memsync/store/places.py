@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import NoStore, Part, Remedy, StoreError
-from memsync.records import Scope
+from memsync.records import Scope, as_scope
 from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local
 from memsync.system.home import (
@@ -158,7 +158,7 @@ class Layout(_Layout):
     @property
     def places(self) -> tuple[Place, ...]:
         """The stores in reach: the project's, its private one and the user's, as far as they are."""
-        return tuple(place for place in (self.project, self.stealth, self.global_) if place)
+        return tuple(place for place in (self.project, self.private, self.global_) if place)
 
     @property
     def global_(self) -> Place | None:
@@ -166,29 +166,31 @@ class Layout(_Layout):
         return Place("global", self.home, None, private=True) if self.home else None
 
     @cached_property
-    def stealth(self) -> Place | None:
+    def private(self) -> Place | None:
         """The store of this project outside the work tree, the same for all its worktrees."""
-        if self.private is None or self.private.refused:
+        if self.private_store is None or self.private_store.refused:
             return None
-        return Place("stealth", self.private.directory, None, private=True)
+        return Place("private", self.private_store.directory, None, private=True)
 
     @cached_property
-    def private(self) -> PrivateStore | None:
-        """Whose `stealth` is; None where no home is known."""
+    def private_store(self) -> PrivateStore | None:
+        """Whose `private` is; None where no home is known."""
         return find_private(self.home, self.git, self.root or self.start) if self.home else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The `notes`, and why the private store is not used."""
-        return (*self.notes, *filter(None, [self.private and self.private.refused]))
+        return (*self.notes, *filter(None, [self.private_store and self.private_store.refused]))
 
     def place(self, scope: Scope) -> Place:
         """Return the place of *scope*.
 
         Raises:
-            NoStore: there is none; the message says why.
+            InvalidMemory: there is no such scope.
+            NoStore: there is none here; the message says why.
         """
-        found = {"project": self.project, "stealth": self.stealth, "global": self.global_}[scope]
+        scope = as_scope(scope)
+        found = {"project": self.project, "private": self.private, "global": self.global_}[scope]
         if found is None:
             raise NoStore(*self._why_none(scope))
         return found
@@ -196,8 +198,8 @@ class Layout(_Layout):
     def _why_none(self, scope: Scope) -> tuple[Part, ...]:
         if scope == "project" and self.refused:
             return (self.refused,)
-        if scope == "stealth" and self.private:
-            return (self.private.refused,)
+        if scope == "private" and self.private_store:
+            return (self.private_store.refused,)
         if scope == "project" and self.root:
             return f"{self.root / STORE_DIR} is your home store, not a project's; use ", Remedy("--global")
         if scope == "project":
@@ -208,7 +210,7 @@ class Layout(_Layout):
 
 def list_workflows(layout: Layout) -> Iterator[tuple[Path, Place]]:
     """Yield the workflow files of the user, of the project, and the user's own for it; also of Gobby's `lifecycle/`."""
-    for place in (layout.global_, layout.project, layout.stealth):
+    for place in (layout.global_, layout.project, layout.private):
         folder = place.directory / WORKFLOWS if place else None
         if place and folder and folder.is_dir():
             for inner in (folder / "lifecycle", folder):

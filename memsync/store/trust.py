@@ -185,7 +185,7 @@ class Approvals:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._path = layout.stealth.directory / APPROVALS if layout.stealth else None
+        self._path = layout.private.directory / APPROVALS if layout.private else None
         self._read_once: dict[Word, dict[str, list[str]]] | None = None
 
     @property
@@ -252,7 +252,7 @@ class Approvals:
     def _change(self, change: Callable[[_Noted], object]) -> None:
         from memsync.store.lock import lock  # for which threads are loaded
 
-        place = self._layout.place("stealth")
+        place = self._layout.place("private")
         path = place.directory / APPROVALS
         files.make_local(place.local, private=True)
         with lock(place.local / "trust.lock"):
@@ -328,7 +328,7 @@ def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:
 
 def read_consented(layout: Layout) -> list[str]:
     """Return the fingerprints that the user consented to in this project."""
-    path = layout.stealth.directory / _ALLOWED if layout.stealth else None
+    path = layout.private.directory / _ALLOWED if layout.private else None
     data = files.read(path)[0] if path and path.is_file() else b""
     return [found.decode() for found in _FINGERPRINT.findall(data)]
 
@@ -340,7 +340,7 @@ def consent(layout: Layout, secrets: Iterable[Secret]) -> None:
         NoStore: there is no home store to note it in.
         StoreError
     """
-    place = layout.place("stealth")
+    place = layout.place("private")
     known = read_consented(layout)
     new = [secret.fingerprint for secret in secrets if secret.fingerprint not in known]
     if new:

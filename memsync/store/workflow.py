@@ -82,7 +82,7 @@ def load(layout: Layout) -> Lifecycles:
     own = {one.path.stem: one for one in found if one.path not in held}
     if own:
         # Never in the work tree, where a repository could bring its own.
-        cache = layout.stealth.local / "workflows.json" if layout.stealth else None
+        cache = layout.private.local / "workflows.json" if layout.private else None
         chosen |= _parse_cached(own, cache, problems)
     steps: dict[str, list[Step]] = {name: [] for name in TRIGGERS}
     for name in sorted(chosen):

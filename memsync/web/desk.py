@@ -307,7 +307,7 @@ class Changes:
 
 def make_watcher(layout: Layout, add: Callable[[], object]) -> Watcher:
     """Return what calls *add* when anything that the pages show may have changed."""
-    places = filter(None, (layout.project, layout.stealth, layout.global_))
+    places = filter(None, (layout.project, layout.private, layout.global_))
     trees = {
         path: place.tree
         for place in places

@@ -140,7 +140,7 @@ def create(shelf: Shelf, project: Project, given: Given) -> Done | Page:
 
 def _write_new(project: Project, said: dict[str, str]) -> Done:
     importance, old = said["importance"].strip(), said["supersedes"].split()
-    scope: Scope | None = "stealth" if said["private"] else None
+    scope: Scope | None = "private" if said["private"] else None
     result = project.remember(
         said["content"],
         memory_type=said["type"],
@@ -311,8 +311,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "unshare": Action(
         "Make private",
-        lambda entry, _: "out of the work tree" if entry.scope != "stealth" else "",
-        lambda project, entry, _: sharing.move(project, [entry], "stealth"),
+        lambda entry, _: "out of the work tree" if entry.scope != "private" else "",
+        lambda project, entry, _: sharing.move(project, [entry], "private"),
         lambda entry, _: pages.command("memory", "unshare", text=entry.id),
     ),
     "forget": Action(

@@ -11,7 +11,6 @@ from itertools import count, islice
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import Changed, MemsyncError
-from memsync.format.scopes import name_scope
 from memsync.janitor import queue
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
@@ -137,7 +136,7 @@ def read_filters(project: Project, given: Given) -> Filters:
     """Return the filters that the list's form says."""
     scope, chosen = given.get("scope"), _choose(project, given)
     return Filters(
-        scopes=tuple(one for one in SCOPES if scope in ("", one, name_scope(one))),
+        scopes=tuple(one for one in SCOPES if scope in ("", one)),
         memory_type=given.get("type") or None,
         tags_all=[given.get("tag")] if given.get("tag") else (),
         min_importance=given.share("least"),

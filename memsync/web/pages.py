@@ -16,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memsync.format import textdiff
-from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_type
 from memsync.records import age, sent_id, shown_id
@@ -61,7 +60,6 @@ def _environment() -> Environment:
         "argument": lambda text: one_line(shlex.join(_protect(text))),
         "marks": list_marks,
         "words": lambda pair: textdiff.compare(_show(pair[0]), _show(pair[1])),
-        "scope": name_scope,
         "url": link_to,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,

@@ -36,7 +36,7 @@ def stored(call) -> set[tuple[str, str]]:
     return {(one["scope"], one["content"]) for one in call("list", "--archived", "--json").json["memories"]}
 
 
-ALL = {("project", SHARED), ("stealth", PRIVATE), ("global", GLOBAL)}
+ALL = {("project", SHARED), ("private", PRIVATE), ("global", GLOBAL)}
 
 
 def ids(call) -> dict[str, str]:
@@ -106,7 +106,7 @@ def test_a_copy_comes_back_into_the_scopes_that_it_says(call, repo, name, way):
 def test_a_mapping_does_not_lose_the_scope(call, repo):
     (repo.root / "dump.json").write_text(json.dumps([{"text": "Carol snores", "scope": "private"}]))
     assert "1 created" in call("import", "dump.json", "--map", "content=text").out
-    assert ("stealth", "Carol snores") in stored(call)
+    assert ("private", "Carol snores") in stored(call)
 
 
 @pytest.mark.parametrize("as_what", ["its id", "its text", "an edited text"])
@@ -140,13 +140,13 @@ def test_of_one_import_with_an_id_in_two_scopes_the_private_one_counts(call, rep
         "1 created, 0 updated, 0 duplicate, 1 skipped (1 private)"
         in call("import", "shared.jsonl", "private.jsonl").out
     )
-    assert stored(call) == ALL | {("stealth", "Carol snores a lot")}
+    assert stored(call) == ALL | {("private", "Carol snores a lot")}
 
 
 def test_on_a_terminal_one_is_asked_and_a_no_imports_nothing(call, repo):
     pty = pytest.importorskip("pty")
     (repo.root / "copy.jsonl").write_text(memory_line("mm-carol1", "Carol snores", scope="private"))
-    for answer, more in ((b"n\n", set()), (b"y\n", {("stealth", "Carol snores")})):
+    for answer, more in ((b"n\n", set()), (b"y\n", {("private", "Carol snores")})):
         parent, child = pty.openpty()
         words = [sys.executable, "-m", "memsync", "import", "copy.jsonl"]
         with subprocess.Popen(words, cwd=repo.root, stdin=child, stdout=child, stderr=-1) as process:
@@ -205,7 +205,7 @@ def test_a_private_skill_leaves_only_by_name_says_its_scope_and_comes_back_as_th
         in call("skill", "import", "out/mine", code=2).err
     )
     call("skill", "import", "out/mine", "--private")
-    assert call("skill", "show", "mine", "--json").json["scope"] == "stealth"
+    assert call("skill", "show", "mine", "--json").json["scope"] == "private"
     assert "scope" not in call("skill", "apply", "mine").out
 
 
@@ -244,7 +244,7 @@ def test_the_printed_way_back_from_a_purge_brings_every_record_into_its_scope(ca
         assert program == "memsync"
         call(*words)
     assert stored(call) == before
-    assert call("skill", "show", "mine", "--json").json["scope"] == "stealth"
+    assert call("skill", "show", "mine", "--json").json["scope"] == "private"
     assert call("config", "memory_sync.stealth").out == ("true\n" if stealth else "false\n")
 
 
@@ -270,7 +270,7 @@ def test_each_row_that_shows_a_private_text_says_that_it_is(call, repo):
         assert rows, words
         assert not [row for row in rows if "private)" not in row], words
     cards = call("review", "--json").json["cards"]
-    assert {card["scope"] for card in cards} == {"stealth"}
+    assert {card["scope"] for card in cards} == {"private"}
 
 
 def test_a_plan_says_that_what_it_drops_is_private(call):
@@ -290,7 +290,7 @@ def test_no_sentence_of_a_long_private_text_comes_back_without_its_scope(call, r
     (repo.root / "AGENTS.md").write_text(call("export", "-o", "-", "--all-scopes", "--format", "markdown").out)
     call("rm", *ids(call).values(), "-y")
     assert "private" in call("import", "AGENTS.md").out
-    assert not [said for scope, said in stored(call) if scope != "stealth" and "Sentence" in said]
+    assert not [said for scope, said in stored(call) if scope != "private" and "Sentence" in said]
 
 
 def test_lines_that_an_agent_was_given_come_back_into_their_scopes(call, repo):

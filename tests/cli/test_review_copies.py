@@ -29,7 +29,7 @@ def review(project, repo, line, monkeypatch) -> Callable[[list[str]], str]:
     repo.write_memories(
         "".join(line(id_, text) for id_, text in zip(("mm-a", "mm-b", "mm-c"), (*SAME, OTHER[0]), strict=True))
     )
-    project.remember(OTHER[1], scope="stealth", importance=0.9)
+    project.remember(OTHER[1], scope="private", importance=0.9)
     monkeypatch.chdir(repo.root)
     return lambda keys: talk(["janitor", "review"], keys, "q quit")
 
@@ -45,7 +45,7 @@ def test_b_keeps_the_best_and_a_private_copy_goes_for_the_one_of_the_project(rev
     assert "2 groups of likely copies" in shown
     assert len(live(project) & set(SAME)) == 1
     assert live(project) & set(OTHER) == {OTHER[0]}
-    assert {row.review_status for scope in ("project", "stealth") for row in project.state(scope).dedup_log()} == {
+    assert {row.review_status for scope in ("project", "private") for row in project.state(scope).dedup_log()} == {
         "confirmed"
     }
 
@@ -84,4 +84,4 @@ def test_without_a_terminal_the_clusters_are_listed(capsys):
     assert run(["janitor", "review", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["count"] == 2
-    assert {each["scope"] for one in told["clusters"] for each in one["drop"]} == {"project", "stealth"}
+    assert {each["scope"] for one in told["clusters"] for each in one["drop"]} == {"project", "private"}

@@ -27,7 +27,7 @@ def asked(repo):
     with Memsync.open(repo.root) as project:
         project.remember("The staging database listens on port 5433", tags=["db"], importance=0.8)
         project.remember("Use tabs in Makefiles", memory_type="preference")
-        project.remember("The vault is opened on Mondays", scope="stealth")
+        project.remember("The vault is opened on Mondays", scope="private")
         project.remember("My editor is Helix", scope="global")
         project.remember("Databases: \x1b[31mred\x1b[0m <b>bold</b> — ünïcode ☃\nsecond line")
     seen: list = []

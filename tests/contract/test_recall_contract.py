@@ -100,14 +100,14 @@ def test_the_parts_of_a_hit_add_up_to_its_score(ask):
 
 
 def test_the_three_stores_answer_together_and_each_alone(ask):
-    ask.memsync.remember("my own tests use uv too", scope="stealth")
+    ask.memsync.remember("my own tests use uv too", scope="private")
     ask.memsync.remember("I like uv everywhere", scope="global")
     ask.memsync.close()
-    assert {hit.scope for hit in ask.recall("uv")} == {"project", "stealth", "global"}
-    alone = {scope: ask("uv", Filters(scopes=(scope,))) for scope in ("project", "stealth", "global")}
+    assert {hit.scope for hit in ask.recall("uv")} == {"project", "private", "global"}
+    alone = {scope: ask("uv", Filters(scopes=(scope,))) for scope in ("project", "private", "global")}
     assert alone == {
         "project": ["run the tests with uv, never with pip"],
-        "stealth": ["my own tests use uv too"],
+        "private": ["my own tests use uv too"],
         "global": ["I like uv everywhere"],
     }
 

@@ -193,7 +193,7 @@ def test_a_text_itself_finds_what_its_hash_finds_asked_once_or_often(store):
 @ONE_FILE
 def test_lines_are_adopted_byte_for_byte_and_a_different_text_under_the_same_id_is_not(store, repo):
     by_hand(store, memory_line("u1", "mine"))
-    source = Store(locate(repo.root).place("global" if store.place.scope != "global" else "stealth"))
+    source = Store(locate(repo.root).place("global" if store.place.scope != "global" else "private"))
     by_hand(source, memory_line("u1", "theirs") + '{"id":"u2","content":"x","n":1.0}\n' + memory_line("u3", "mine"))
     source.refresh()
     with store.writing():

@@ -69,7 +69,7 @@ def test_it_is_so_in_every_mode(hooked, mode):
     assert (ids, TEXT in shown(hooked.root)) == ([TEXT], True)
 
 
-@pytest.mark.parametrize("scope", ["global", "stealth"])
+@pytest.mark.parametrize("scope", ["global", "private"])
 def test_it_is_so_in_private_stores_too(repo, scope):
     with Memsync.open(repo.root) as project:
         project.remember("kept", scope=scope)
@@ -286,7 +286,7 @@ def test_under_on_commit_a_purge_leaves_nothing_that_waits(hooked):
 
 def test_what_is_shared_or_unshared_is_not_lost_and_stays_where_it_went(repo):
     with Memsync.open(repo.root) as project:
-        id_ = project.remember(TEXT, scope="stealth").entry.id
+        id_ = project.remember(TEXT, scope="private").entry.id
     for word in ("share", "unshare", "share"):
         assert memsync("memory", word, id_, "--json", cwd=repo.root).code == 0
         assert lost(repo) == set()
@@ -294,7 +294,7 @@ def test_what_is_shared_or_unshared_is_not_lost_and_stays_where_it_went(repo):
     forget(repo.root, id_)
     assert lost(repo) == set()
     assert memsync("memory", "restore", id_, cwd=repo.root).code == 0
-    assert [entry.scope for entry in Memsync.open(repo.root).list()] == ["stealth"]
+    assert [entry.scope for entry in Memsync.open(repo.root).list()] == ["private"]
     assert TEXT not in (repo.root / ".gobby" / "local" / "history.jsonl").read_text()
 
 

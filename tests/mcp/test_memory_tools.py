@@ -60,7 +60,7 @@ def test_filters_come_before_the_cut(server):
 def test_global_and_private_memories_leave_no_trace_in_the_work_tree(server, repo):
     server.call("remember", content="my editor is Helix", global_=True)
     server.call("remember", content="the client is Acme", private=True)
-    assert {m["scope"] for m in server.call("list_memories")["memories"]} == {"global", "stealth"}
+    assert {m["scope"] for m in server.call("list_memories")["memories"]} == {"global", "private"}
     assert [m["content"] for m in server.call("recall", include_global=False)["memories"]] == ["the client is Acme"]
     assert repo.status() == ""
 
@@ -118,7 +118,7 @@ def test_an_export_brings_canonical_form(server, repo, line):
         ("recall", {"query": "x", "limit": 0}, "greater than or equal to 1"),
         ("forget", {"memory_id": "zzz"}, "no memory 'zzz'; list_memories shows the ids"),
         ("update_memory", {}, "memory_id: Field required"),
-        ("get_memory", {"memory_id": "zzz", "scope": "nowhere"}, "'project', 'global' or 'stealth'"),
+        ("get_memory", {"memory_id": "zzz", "scope": "nowhere"}, "'project', 'private' or 'global'"),
         ("import_memories", {"paths": ["gone.md"]}, "gone.md"),
         ("import_memories", {"paths": []}, "at least 1 item"),
     ],
@@ -135,7 +135,7 @@ def test_a_secret_is_blocked_and_a_model_cannot_wave_it_through(server, repo):
     assert "--allow-secret (for the user to give)" in said
     assert "for the user to set" in server.refusal("remember", content=text, tags=[ALLOW_TAG])
     assert not repo.memories.exists()
-    assert server.call("remember", content=text, private=True)["memory"]["scope"] == "stealth"
+    assert server.call("remember", content=text, private=True)["memory"]["scope"] == "private"
 
 
 def test_what_gemini_adds_to_every_call_is_no_mistake(server):
@@ -172,7 +172,7 @@ def test_other_repositories_are_looked_in_by_the_users_own_setting_only(server, 
     other.mkdir()
     with Project.open(other) as project:
         project.remember("Payments are retried five times with a growing pause")
-        project.remember("Salaries are paid late, which nobody is to know", scope="stealth")
+        project.remember("Salaries are paid late, which nobody is to know", scope="private")
 
     def ask() -> list[tuple[str, str]]:
         found = server.call("recall", query="how are payments retried, and salaries paid?")

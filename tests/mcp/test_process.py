@@ -199,13 +199,13 @@ def test_settings_that_change_count_from_the_next_call_on(repo):
     with serving(repo.root) as server:
         server.call("remember", content="in the tree")
         memsync("memory", "config", "--stealth", "on", cwd=repo.root)
-        assert server.call("remember", content="a secret plan")["memory"]["scope"] == "stealth"
+        assert server.call("remember", content="a secret plan")["memory"]["scope"] == "private"
         assert not repo.memories.exists()
         (repo.root / ".gobby").mkdir(exist_ok=True)
         (repo.root / ".gobby" / "config.yaml").write_text("memory: [1\n")
         # Settings that cannot be read are no reason to know nothing, nor to publish anything.
         assert len(server.call("recall")["memories"]) == 2
-        assert server.call("remember", content="said meanwhile")["memory"]["scope"] == "stealth"
+        assert server.call("remember", content="said meanwhile")["memory"]["scope"] == "private"
         (repo.root / ".gobby" / "config.yaml").unlink()
         assert {m["content"] for m in server.call("recall")["memories"]} == {
             "in the tree",

@@ -88,7 +88,7 @@ def test_roles_swapped_are_neither_shown_nor_merged_whoever_says_so(tidy, repo, 
 
 def test_what_everybody_sees_does_not_go_for_what_is_private_or_of_the_user(tidy, repo, line, project):
     write(repo, line, SAME[0])
-    for scope in ("stealth", "global"):
+    for scope in ("private", "global"):
         mine = project.remember(SAME[1], scope=scope).entry.id
         said = ask(tidy, "merge_memories", merges=[{"keep": mine, "drop": ["mm-0000"]}])
         assert f"not merged: {mine}: mm-0000 is project, where {mine} is not seen" in said

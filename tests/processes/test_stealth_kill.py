@@ -68,7 +68,7 @@ def test_a_switch_that_is_killed_is_finished_by_another(repo, on, again):
     with Memsync.open(repo.root) as project:
         installing.init(project, ["claude"], stealth=False, dry_run=False)
         project.remember("alpha")
-        project.remember("my own", scope="stealth")
+        project.remember("my own", scope="private")
         project.recall("alpha")
         Candidates(project).propose([Proposal(memory=Memory(id="", content="Run make check", importance=0.6))])
     before = {False: seen(repo)}

@@ -46,16 +46,16 @@ class Use:
 
     def remember(self, *, is_private: bool = False) -> None:
         with self.open() as project:
-            entry = project.remember(text := self.text(), scope="stealth" if is_private else None).entry
+            entry = project.remember(text := self.text(), scope="private" if is_private else None).entry
         self.alive[entry.id] = text
         if is_private:
             self.private.add(text)
-        elif entry.scope == "stealth":
+        elif entry.scope == "private":
             self.hidden.add(text)
 
     def update(self) -> None:
         with self.open() as project:
-            if id_ := self.some(project, "stealth"):
+            if id_ := self.some(project, "private"):
                 project.update(id_, content=(text := self.text()))
                 is_ours = project.settings.stealth and self.alive[id_] not in self.private
                 (self.hidden if is_ours else self.private).add(text)
@@ -69,7 +69,7 @@ class Use:
 
     def share(self) -> None:
         with self.open() as project:
-            if (id_ := self.some(project, "stealth")) and not project.settings.stealth:
+            if (id_ := self.some(project, "private")) and not project.settings.stealth:
                 sharing.share(project, [id_])
                 self.private.discard(self.alive[id_])
                 self.hidden.discard(self.alive[id_])
@@ -81,7 +81,7 @@ class Use:
 
     def forget(self) -> None:
         with self.open() as project:
-            if id_ := self.some(project, "stealth"):
+            if id_ := self.some(project, "private"):
                 project.forget(id_)
                 del self.alive[id_]
                 if self.random.random() < 0.5:

@@ -154,7 +154,7 @@ def test_an_edit_is_undone_but_not_when_somebody_has_changed_it_since(repo, one)
 def test_sharing_goes_both_ways(repo, one):
     page = one.post("/memory/unshare", **one.names("mm-aaaaaa"))
     assert "is private now" in said(page)
-    assert memory(repo, scope="stealth").content == "CI needs Node 20"
+    assert memory(repo, scope="private").content == "CI needs Node 20"
     assert b"Node 20" not in repo.memories.read_bytes()
     undo(one, page)
     assert b"Node 20" in repo.memories.read_bytes()
@@ -381,8 +381,8 @@ def test_an_edit_of_a_private_memory_can_be_taken_back_after_it_was_shared_and_m
     with Memsync.open(repo.root) as project:
         (entry,) = project.memories()
     desk.edit(entry.id, content="Staging listens on port 9090")
-    assert "is private now" in said(press_undo(desk, desk.post("/memory/share", **desk.names(entry.id, "stealth"))))
-    desk.post("/memory/restore", **desk.names(entry.id, "stealth"))
+    assert "is private now" in said(press_undo(desk, desk.post("/memory/share", **desk.names(entry.id, "private"))))
+    desk.post("/memory/restore", **desk.names(entry.id, "private"))
     assert memory(repo, entry.id).content == "Staging listens on port 8080"
 
 
@@ -391,11 +391,11 @@ def test_memsync_undo_takes_back_a_share_and_then_the_edit_before_it(repo, desk)
     with Memsync.open(repo.root) as project:
         (entry,) = project.memories()
     desk.edit(entry.id, content="Staging listens on port 9090")
-    desk.post("/memory/share", **desk.names(entry.id, "stealth"))
+    desk.post("/memory/share", **desk.names(entry.id, "private"))
     for _ in range(2):
         desk.live.call(undoing.undo)
     with Memsync.open(repo.root) as project:
-        assert [(one.scope, one.content) for one in project.memories()] == [("stealth", "Staging listens on port 8080")]
+        assert [(one.scope, one.content) for one in project.memories()] == [("private", "Staging listens on port 8080")]
 
 
 def test_the_earlier_versions_of_a_shared_memory_stay_out_of_the_work_tree(repo, desk):
@@ -403,7 +403,7 @@ def test_the_earlier_versions_of_a_shared_memory_stay_out_of_the_work_tree(repo,
     with Memsync.open(repo.root) as project:
         (entry,) = project.memories()
     desk.edit(entry.id, content="Staging listens on port 9090")
-    desk.post("/memory/share", **desk.names(entry.id, "stealth"))
+    desk.post("/memory/share", **desk.names(entry.id, "private"))
     desk.live.close()
     assert not [path for path in repo.root.rglob("*") if path.is_file() and b"port 8080" in path.read_bytes()]
     page = desk.post("/memory/restore", **desk.names(entry.id))

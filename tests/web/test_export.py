@@ -45,9 +45,9 @@ def test_the_report_has_memories_skills_what_the_branch_changes_and_health_in_on
 def test_nothing_private_or_of_other_projects_or_of_this_machine_is_in_it(repo, line, export, home):
     repo.write_memories(line("mm-shared1", "CI needs Node 20") + line("mm-secret1", f"the key is {TOKEN}"))
     with Memsync.open(repo.root) as project:
-        project.remember(f"{MARKER} one", scope="stealth")
+        project.remember(f"{MARKER} one", scope="private")
         project.remember(f"{MARKER} two", scope="global")
-        project.skills.create("secret-skill", f"{MARKER} four\n", description=MARKER, scope="stealth")
+        project.skills.create("secret-skill", f"{MARKER} four\n", description=MARKER, scope="private")
         project.recall("Node")
     export()
     text = (repo.root / "report.html").read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def test_nothing_private_or_of_other_projects_or_of_this_machine_is_in_it(repo, 
 def test_a_project_whose_memories_are_all_private_has_no_report(repo, export, capsys):
     (repo.root / ".gobby").mkdir()
     with Memsync.open(repo.root) as project:
-        project.remember(f"{MARKER} three", scope="stealth")
+        project.remember(f"{MARKER} three", scope="private")
     assert run(["memory", "config", "--stealth", "on", "--yes"]) == 0
     assert run(["ui", "--export", "report.html"]) == 1
     assert not (repo.root / "report.html").exists()

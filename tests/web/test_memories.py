@@ -72,7 +72,7 @@ def test_a_list_is_narrowed_by_each_filter_and_by_a_search(some, query, found):
 
 def test_a_scope_is_chosen_by_the_word_that_the_commands_have_for_it(some):
     (private,) = ids(some.get("/memories", scope="private"))
-    assert ids(some.get("/memories", scope="stealth")) == [private]
+    assert ids(some.get("/memories", scope="private")) == [private]
     assert private not in ids(some.get("/memories", scope="project"))
 
 

@@ -300,7 +300,7 @@ def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):
 
 
 def test_what_a_hook_saves_is_of_its_own_session_whoever_answers(repo, live, monkeypatch):
-    folder = locate(repo.root).place("stealth").directory / "workflows"  # the user's own, which may store a prompt
+    folder = locate(repo.root).place("private").directory / "workflows"  # the user's own, which may store a prompt
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text('on_prompt:\n  - action: save_memory\n    content: "asked: {user_prompt}"\n')
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "the-one-of-the-server")

@@ -89,7 +89,7 @@ def test_links_are_united_where_a_text_comes_again_and_replaced_by_an_update(pro
 
 
 def test_doctor_names_links_that_lead_nowhere_and_those_that_only_the_user_can_follow(project, add):
-    gone, private = add(WHY), add("The client is Acme", scope="stealth")
+    gone, private = add(WHY), add("The client is Acme", scope="private")
     add(PIN, links=[f"because:{gone}", f"see:{private}"])
     project.forget(gone)
     named = [finding.what for finding in examine(project) if "dangling" in finding.what]

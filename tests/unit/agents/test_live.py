@@ -108,7 +108,7 @@ def test_a_broken_settings_file_of_the_repository_keeps_new_memories_private_unt
     assert live.call(lambda project: project.default_scope) == "project"
     config.write_text("memory: [1\n")
     for _ in range(2):
-        assert live.call(lambda project: project.default_scope) == "stealth"
+        assert live.call(lambda project: project.default_scope) == "private"
         assert "config.yaml:2: not YAML" in live.call(lambda project: project.loaded.warnings)[0]
     config.unlink()
     assert live.call(lambda project: project.default_scope) == "project"

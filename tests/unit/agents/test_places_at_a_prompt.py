@@ -118,7 +118,7 @@ def test_a_memory_of_every_project_is_at_no_place(session):
 
 
 def test_a_private_memory_is_given_for_its_place(session):
-    session.project.remember(TAX, anchors=["src/billing/tax.py"], scope="stealth")
+    session.project.remember(TAX, anchors=["src/billing/tax.py"], scope="private")
     assert given(session, "refactor src/billing/tax.py") == [TAX]
 
 

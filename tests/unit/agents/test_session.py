@@ -397,7 +397,7 @@ def test_a_session_starts_with_the_same_by_the_rows_of_the_index_as_by_the_files
     (repo.root / "src").mkdir()
     with Memsync.open(repo.root, clock=clock) as project:
         for number in range(36):
-            where = {5: "stealth", 7: "global"}.get(number % 9)
+            where = {5: "private", 7: "global"}.get(number % 9)
             anchors = ["src/"] if number % 5 == 0 and not where else []
             worth = 0.9 if number % 4 else 0.35
             clock.move(

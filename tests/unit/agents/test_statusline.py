@@ -13,7 +13,7 @@ from memsync.agents.statusline import describe
 def many(repo):
     with Memsync.open(repo.root) as project:
         for number in range(6):
-            scope = {3: "stealth", 4: "global"}.get(number)
+            scope = {3: "private", 4: "global"}.get(number)
             project.remember(f"Rule {number} of the house is rule {number}", scope=scope)
         project.remember("Rule 9 replaces one", supersedes=[project.list(limit=1)[0].id])
         project.search("rule")  # makes the index

@@ -245,7 +245,7 @@ def test_a_large_or_binary_argument_breaks_nothing(project, code, hook, text):
 
 @pytest.fixture
 def guarded(project):
-    project.remember("Ask the team before a push", memory_type="rule", anchors=["$ git push"], scope="stealth")
+    project.remember("Ask the team before a push", memory_type="rule", anchors=["$ git push"], scope="private")
     return project.with_settings(guard=True)
 
 
@@ -258,7 +258,7 @@ def test_a_rule_of_the_users_asks_before_each_such_command_and_never_denies(guar
 
 
 def test_no_rule_asks_before_a_file_is_read(guarded, project, code, repo):
-    project.remember("Ask the team", memory_type="rule", anchors=["src/client.py"], scope="stealth")
+    project.remember("Ask the team", memory_type="rule", anchors=["src/client.py"], scope="private")
     assert "permissionDecision" not in ask(guarded, repo, command="cat src/client.py")
     assert ask(guarded, repo, command="rm src/client.py")["permissionDecision"] == "ask"
 

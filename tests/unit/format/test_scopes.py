@@ -11,10 +11,10 @@ from memsync.records import Memory
 @pytest.mark.parametrize(
     ("line", "text", "scope"),
     [
-        ("(private) Bob is hard", "Bob is hard", "stealth"),
-        ("[mm-abc123] Bob is hard (private)", "Bob is hard", "stealth"),
-        ("[mm-abc123] Bob is hard (preference, private) (of 2026-11-28, +1 alike)", "Bob is hard", "stealth"),
-        ("[mm-abc123] (fact, importance 0.7, today, private) Bob is hard", "Bob is hard", "stealth"),
+        ("(private) Bob is hard", "Bob is hard", "private"),
+        ("[mm-abc123] Bob is hard (private)", "Bob is hard", "private"),
+        ("[mm-abc123] Bob is hard (preference, private) (of 2026-11-28, +1 alike)", "Bob is hard", "private"),
+        ("[mm-abc123] (fact, importance 0.7, today, private) Bob is hard", "Bob is hard", "private"),
         ("[0003be8a] My editor is Helix (global)", "My editor is Helix", "global"),
         ("[mm-abc123] Use tabs (see README)", "Use tabs (see README)", None),
         ("[mm-abc123] Use tabs (see README) (pattern, Feb 2026)", "Use tabs (see README)", None),

@@ -49,7 +49,7 @@ def test_what_waits_for_a_commit_is_looked_at_and_the_private_store_is_not(repo,
     waiting = repo.root / ".gobby" / "local" / "pending.jsonl"
     waiting.parent.mkdir(parents=True)
     waiting.write_text(memory_line("mm-aaaaaa", f"token {TOKEN}"))
-    project.remember(f"mine {OTHER}", scope="stealth")
+    project.remember(f"mine {OTHER}", scope="private")
     assert [e.id for e in audit.current(project)] == ["mm-aaaaaa"]
 
 

@@ -45,7 +45,7 @@ def grow(repo: GitRepo, draw: random.Random, *, skew: int = 0, branches: bool = 
 def test_the_newest_rows_are_those_of_the_whole_log(repo, kind):
     grow(repo, random.Random(5), **kind)
     with Memsync.open(repo.root) as project:
-        project.remember("The vault is opened on Mondays", scope="stealth")
+        project.remember("The vault is opened on Mondays", scope="private")
         whole, is_more = read_log(project)
         assert not is_more
         assert len(whole) > 20

@@ -68,11 +68,11 @@ def test_filters_come_before_the_cut_however_many_they_reject():
 
 
 def test_an_id_in_three_scopes_is_one_hit_of_the_nearest_one_allowed():
-    everywhere = [named(0.5, "a", scope=scope) for scope in ("global", "stealth", "project")]
+    everywhere = [named(0.5, "a", scope=scope) for scope in ("global", "private", "project")]
     found = ranked(*everywhere)
     assert [(match.scope, match.memory.id) for match in found.matches] == [("project", "a")]
     found = ranked(*everywhere, allow=lambda scope, _: None if scope == "project" else 0.0)
-    assert [(match.scope, match.memory.id) for match in found.matches] == [("stealth", "a")]
+    assert [(match.scope, match.memory.id) for match in found.matches] == [("private", "a")]
 
 
 def test_a_slot_whose_record_is_gone_is_passed_over():

@@ -44,9 +44,9 @@ def test_the_record_that_loses_least_is_kept_then_what_a_person_wrote():
 
 
 def test_only_what_is_private_goes_for_what_lies_elsewhere():
-    mine, ours, everywhere = (kept(s[:2], "Run make fmt first", s) for s in ("stealth", "project", "global"))
+    mine, ours, everywhere = (kept(s[:3], "Run make fmt first", s) for s in ("private", "project", "global"))
     (merge,) = propose([mine, ours], [Link(1.0, 0, 1)], lambda *_: False)
-    assert (merge.keep, merge.drop) == ("pr", ("st",))
+    assert (merge.keep, merge.drop) == ("pro", ("pri",))
     assert list(propose([everywhere, ours], [Link(1.0, 0, 1)], lambda *_: False)) == []
 
 

@@ -14,7 +14,7 @@ from memsync.janitor.plan import Archive, Confirm, Merge, Plan, Reverse, parse, 
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 WHY = st.text(min_size=1, max_size=20).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
-SCOPE = st.sampled_from(["project", "global", "stealth"])
+SCOPE = st.sampled_from(["project", "global", "private"])
 SEALS = st.dictionaries(st.sampled_from(["a", "b"]), st.just("0123456789ab"), max_size=2)
 MERGES = st.builds(
     Merge,

@@ -182,7 +182,7 @@ def test_every_choice_ends_the_card_and_is_taken_back_whole(full):
         if action == "private":
             with pytest.raises(SecretFound):  # nothing brings a secret back to where others see it
                 deciding.undo(full)
-            assert full.get("mm-secret1").scope == "stealth"
+            assert full.get("mm-secret1").scope == "private"
             full.purge("mm-secret1")
             write(full)
             continue
@@ -225,7 +225,7 @@ def test_what_a_decision_makes_of_the_memories(full):
     decide("flagged", "approve")
     assert not full.flagged()
     decide("secret", "private")
-    assert full.get("mm-secret1").scope == "stealth"
+    assert full.get("mm-secret1").scope == "private"
 
 
 def test_a_card_that_is_not_what_was_seen_is_not_decided(full):

@@ -311,10 +311,10 @@ def test_a_run_is_git_ignored_and_private_where_the_store_is(project, put, repo)
     put(RICH, POOR)
     apply(project, survey(project, ["dedup"]).steps)
     assert "janitor" not in repo.status("--untracked-files=all")
-    project.remember("A secret habit.", scope="stealth")
-    (id_,) = project.store("stealth").memories()
-    apply(project, [Archive("stealth", id_)])
-    (path,) = runs.directory(project, "stealth").glob("*.jsonl")
+    project.remember("A secret habit.", scope="private")
+    (id_,) = project.store("private").memories()
+    apply(project, [Archive("private", id_)])
+    (path,) = runs.directory(project, "private").glob("*.jsonl")
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -440,7 +440,7 @@ def test_a_merge_that_names_a_record_twice_is_refused_before_anything_is_written
 
 def test_a_text_of_its_own_names_its_sources_which_are_archived_and_come_back(project, put):
     put(RICH, POOR, "Format Go before you commit.")
-    private = project.remember("Go is formatted by make fmt.", scope="stealth").entry.id
+    private = project.remember("Go is formatted by make fmt.", scope="private").entry.id
     text = "Run make fmt (1.2) before every commit: CI rejects unformatted Go."
     step = Merge("project", "mm-a", ("mm-b", "mm-c", private), content=text, decision="llm_reject")
     assert statuses(apply(project, [step])) == ["done", "done"]

@@ -83,7 +83,7 @@ def test_what_is_superseded_is_left_in_peace(project, put):
 
 def test_a_private_copy_of_a_projects_memory_is_not_merged_with_it(project, put):
     put(POOR)
-    project.remember(POOR, scope="stealth")
+    project.remember(POOR, scope="private")
     assert survey(project, ["dedup"]).steps == []
 
 

@@ -70,7 +70,7 @@ def test_a_correction_waits_with_what_it_replaces_and_takes_its_place_tags_and_w
     assert project.remember(OLD).status == "exists"
 
 
-@pytest.mark.parametrize("scope", ["stealth", "global"])
+@pytest.mark.parametrize("scope", ["private", "global"])
 def test_the_correction_of_what_others_do_not_read_stays_where_that_was(project, tmp_path, repo, scope):
     project.remember(OLD, scope=scope)
     extract(project, write([Part("U", SAID, "", 0)], "claude", tmp_path / "s.jsonl"))
@@ -80,7 +80,7 @@ def test_the_correction_of_what_others_do_not_read_stays_where_that_was(project,
     assert not repo.memories.exists()
 
 
-@pytest.mark.parametrize("scope", ["stealth", "global"])
+@pytest.mark.parametrize("scope", ["private", "global"])
 def test_what_also_replaces_a_text_of_ones_own_takes_none_of_it_into_the_project(project, tmp_path, repo, scope):
     project.remember("The frontend uses yarn for its packages", scope=scope, tags=["bob"])
     project.remember(OLD)

@@ -23,7 +23,7 @@ def entry(id_: str = "a", scope: str = "project", effective: float = 0.5, **fiel
     [
         ({}, True),
         ({"scopes": ("project", "global")}, True),
-        ({"scopes": ("stealth",)}, False),
+        ({"scopes": ("private",)}, False),
         ({"memory_type": "pattern"}, True),
         ({"memory_type": "fact"}, False),
         ({"tags_all": ("API", "db")}, True),

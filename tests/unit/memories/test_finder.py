@@ -101,7 +101,7 @@ def test_where_more_than_a_few_lines_differ_an_index_is_made_and_the_next_proces
         assert is_untouched(stores)
 
 
-@pytest.mark.parametrize("scope", ["stealth", "global"])
+@pytest.mark.parametrize("scope", ["private", "global"])
 @pytest.mark.parametrize("change", [append, Path.unlink], ids=lambda change: change.__name__)
 def test_a_change_of_any_store_counts(place, scope, change):
     change(memories(place, scope))

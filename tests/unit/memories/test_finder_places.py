@@ -83,7 +83,7 @@ def test_under_stealth_nothing_is_written_in_the_work_tree(repo, home):
     ]
     with Memsync.open(repo.root) as memsync:
         assert len(memsync.recall("tests")) == 2
-        assert memsync.stores["stealth"].stamp is None
+        assert memsync.stores["private"].stamp is None
 
 
 def test_where_nothing_was_ever_remembered_a_search_makes_no_directory(project, repo, home):

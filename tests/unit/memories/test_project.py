@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import memsync
-from memsync import Memsync, Project
-from memsync.errors import Changed, ConfigError
+from memsync import Filters, Memsync, Project
+from memsync.errors import Changed, ConfigError, InvalidMemory
 from memsync.records import Memory
 from memsync.store import config
 from memsync.store.places import locate
@@ -57,8 +57,8 @@ def test_reloaded_settings_replace_what_was_made_of_the_old_ones(repo):
     author, finder = project.author, project.finder
     assert project.store("project").on_commit is False
     say(repo.root, "memory_sync.mode", "on-commit")
-    with project.store("stealth").writing():
-        config.store(project.layout.place("stealth"), "memory.author", "somebody else")
+    with project.store("private").writing():
+        config.store(project.layout.place("private"), "memory.author", "somebody else")
     project.reload()
     assert project.store("project").on_commit is True
     assert (project.author, project.finder is finder) == ("somebody else", False)
@@ -68,7 +68,7 @@ def test_reloaded_settings_replace_what_was_made_of_the_old_ones(repo):
 def test_other_settings_make_another_project_and_leave_this_one(repo):
     project = Memsync.open(repo.root)
     other = project.with_settings(author="bench", stealth=True)
-    assert (other.author, other.default_scope) == ("bench", "stealth")
+    assert (other.author, other.default_scope) == ("bench", "private")
     assert project.default_scope == "project"
 
 
@@ -85,6 +85,33 @@ def test_what_is_exported_is_there_and_memsync_is_the_project():
     assert all(getattr(memsync, name) for name in memsync.__all__)
     assert Memsync is Project
     assert Memsync.list is Memsync.memories
+
+
+def test_a_scope_is_called_private_and_by_its_former_name(project):
+    for number, how in enumerate(({"scope": "private"}, {"private": True}, {"scope": "stealth"})):
+        entry = project.remember(f"The client of building {number} is Acme", **how).entry
+        assert entry.scope == project.get(entry.id, "stealth").scope == "private"
+        assert (
+            project.forget(entry.id, "stealth").scope == project.restore(entry.id, "stealth").entry.scope == "private"
+        )
+    for scopes in ("private", ["stealth"]):
+        assert {entry.scope for entry in project.memories(Filters(scopes=scopes))} == {"private"}
+    assert project.store("stealth") is project.store("private")
+    assert project.skills.create("mine", "Do it.\n", description="how to", scope="stealth").scope == "private"
+    assert [skill.name for skill in project.skills.list(scope="stealth")] == ["mine"]
+
+
+def test_a_scope_that_there_is_not_is_an_error_that_names_those_there_are(project):
+    calls = (
+        lambda: project.remember("alpha", scope="bogus"),
+        lambda: project.get("mm-a", "bogus"),
+        lambda: project.import_([], scope="bogus"),
+        lambda: project.export("bogus"),
+        lambda: project.memories(Filters(scopes=["bogus"])),
+    )
+    for call in calls:
+        with pytest.raises(InvalidMemory, match="unknown scope 'bogus'; choose project, private or global"):
+            call()
 
 
 def test_an_update_of_what_was_read_is_refused_when_it_was_changed_since(project):

@@ -123,7 +123,7 @@ def other(tmp_path, home) -> Path:
     folder.mkdir()
     with Project.open(folder) as project:
         project.remember("Payments are retried five times with a growing pause")
-        project.remember("Nobody else is to know that salaries are paid late", scope="stealth")
+        project.remember("Nobody else is to know that salaries are paid late", scope="private")
     return folder
 
 

@@ -84,7 +84,7 @@ def test_what_is_superseded_is_hidden_and_kept_and_can_come_back(project):
 
 def test_a_memory_of_another_scope_can_be_superseded(project):
     old = project.remember("The API listens on port 8080").entry
-    project.remember("My API listens on port 9090", supersedes=[old.id], scope="stealth")
+    project.remember("My API listens on port 9090", supersedes=[old.id], scope="private")
     assert project.get(old.id).memory.archived_at is not None
 
 

@@ -9,16 +9,18 @@ from helpers import memory_line, memsync
 from memsync import Memsync
 from memsync.errors import MemoryNotFound, NoStore, NotShared, SecretFound, UsageError
 from memsync.memories import sharing
+from memsync.records import SCOPES
 
 SECRET = "the staging password is " + shapes.password(1)
 
 
 def texts(project: Memsync) -> list[tuple[str, str]]:
-    return sorted((entry.scope, entry.content) for entry in project.memories())
+    found = [(entry.scope, entry.content) for entry in project.memories()]
+    return sorted(found, key=lambda each: (SCOPES.index(each[0]), each[1]))
 
 
 def test_a_shared_memory_keeps_its_id_times_and_unknown_keys(project, repo):
-    store = project.store_to_write("stealth")
+    store = project.store_to_write("private")
     raw = memory_line(
         "mm-aaaaaa", "alpha", created_at="2025-01-01T00:00:00Z", importance=0.3, n=12345678901234567890123
     )
@@ -32,10 +34,10 @@ def test_a_shared_memory_keeps_its_id_times_and_unknown_keys(project, repo):
 
 
 def test_sharing_there_and_back_changes_nothing(project, repo):
-    kept = project.remember("alpha", scope="stealth", tags=["a"]).entry.memory
+    kept = project.remember("alpha", scope="private", tags=["a"]).entry.memory
     sharing.share(project, [kept.id])
     (entry,) = sharing.unshare(project, [kept.id])
-    assert (entry.scope, entry.memory) == ("stealth", kept)
+    assert (entry.scope, entry.memory) == ("private", kept)
     project.close()
     assert repo.memories.read_text() == ""
 
@@ -49,9 +51,9 @@ def test_a_global_memory_can_be_shared_and_a_shared_one_be_global(project):
 
 
 def test_nothing_is_shared_when_one_of_them_would_leak(project):
-    good = project.remember("alpha", scope="stealth").entry.id
-    secret = project.remember(SECRET, scope="stealth").entry.id
-    private = project.remember("gamma", scope="stealth", tags=["private"]).entry.id
+    good = project.remember("alpha", scope="private").entry.id
+    secret = project.remember(SECRET, scope="private").entry.id
+    private = project.remember("gamma", scope="private", tags=["private"]).entry.id
     before = texts(project)
     with pytest.raises(SecretFound):
         sharing.share(project, [good, secret])
@@ -63,7 +65,7 @@ def test_nothing_is_shared_when_one_of_them_would_leak(project):
 
 
 def test_a_home_path_that_came_in_by_hand_is_rewritten_on_sharing(project, home):
-    store = project.store_to_write("stealth")
+    store = project.store_to_write("private")
     store.path.parent.mkdir(parents=True, exist_ok=True)
     store.path.write_text(memory_line("mm-aaaaaa", f"logs are in {home}/logs"))
     assert sharing.share(project, ["mm-aaaaaa"])[0].content == "logs are in ~/logs"
@@ -73,12 +75,12 @@ def test_what_is_there_already_or_says_something_else_stays(project, repo):
     one = project.remember("alpha").entry.id
     with pytest.raises(UsageError, match="already"):
         sharing.share(project, [one])
-    stealth = project.store_to_write("stealth")
+    stealth = project.store_to_write("private")
     stealth.path.parent.mkdir(parents=True, exist_ok=True)
     stealth.path.write_text(memory_line(one, "another text"))
     with pytest.raises(NotShared, match="different text"):
         sharing.unshare(project, [one])
-    assert texts(project) == [("project", "alpha"), ("stealth", "another text")]
+    assert texts(project) == [("project", "alpha"), ("private", "another text")]
 
 
 def test_under_stealth_nothing_is_shared(project):
@@ -88,7 +90,7 @@ def test_under_stealth_nothing_is_shared(project):
     one = project.remember("alpha").entry.id
     with pytest.raises(NoStore, match="stealth is on"):
         sharing.share(project, [one])
-    assert texts(project) == [("stealth", "alpha")]
+    assert texts(project) == [("private", "alpha")]
 
 
 def seen(repo) -> dict[str, object]:

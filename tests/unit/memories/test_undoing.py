@@ -63,6 +63,14 @@ def test_what_can_be_taken_back_is_noted_without_waiting_for_the_disk(repo, monk
         assert [one.name for one in list_commands(project)] == ["`memsync remember`"]
 
 
+def test_a_note_that_calls_private_by_its_former_name_is_taken_back(repo, home, command):
+    command("remember", lambda p: p.remember("the client is Acme", private=True))
+    (path,) = home.rglob("undo.json")
+    path.write_bytes(path.read_bytes().replace(b'"private"', b'"stealth"'))
+    go(repo)
+    assert texts(repo) == set()
+
+
 def test_what_was_taken_back_is_done_again_until_something_else_is_done(repo, command):
     command("remember", lambda p: p.remember("uploads are limited to 10 MB"))
     go(repo)
@@ -125,11 +133,11 @@ def test_a_removal_is_not_dated_by_another_memory_that_a_wrong_clock_has_put_int
 
 
 def test_what_was_moved_is_moved_back(repo, command):
-    one = command("remember", lambda p: p.remember("the client is Acme", scope="stealth")).entry
+    one = command("remember", lambda p: p.remember("the client is Acme", scope="private")).entry
     command("share", lambda p: sharing.share(p, [one.id]))
     assert texts(repo) == {("project", "the client is Acme")}
     go(repo)
-    assert texts(repo) == {("stealth", "the client is Acme")}
+    assert texts(repo) == {("private", "the client is Acme")}
     go(repo, again=True)
     assert texts(repo) == {("project", "the client is Acme")}
 

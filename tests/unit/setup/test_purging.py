@@ -23,7 +23,7 @@ def test_what_another_tool_keeps_beside_the_memories_stays(project, repo):
 
 def test_nothing_of_the_repository_stays_in_the_home_and_what_is_of_others_does(project, repo, home):
     project.remember("CI needs Node 20")
-    project.remember("the client is Acme", scope="stealth")
+    project.remember("the client is Acme", scope="private")
     note_known(project)
     other = home / ".gobby" / "repositories" / "0"
     other.write_text("/elsewhere\n")

@@ -7,6 +7,7 @@ import pytest
 from memsync import Memsync
 from memsync.errors import ConfigError, GitFailed, InvalidMemory, MemoryNotFound, UsageError
 from memsync.git import attributes
+from memsync.records import SCOPES
 from memsync.setup import installing, repository
 from memsync.store import config
 
@@ -16,7 +17,8 @@ def again(repo) -> Memsync:
 
 
 def texts(memsync: Memsync) -> list[tuple[str, str]]:
-    return sorted((entry.scope, entry.content) for entry in memsync.list())
+    found = [(entry.scope, entry.content) for entry in memsync.list()]
+    return sorted(found, key=lambda each: (SCOPES.index(each[0]), each[1]))
 
 
 def test_init_makes_what_git_needs_once_and_nothing_the_second_time(repo):
@@ -40,7 +42,7 @@ def test_stealth_takes_everything_uncommitted_out_of_the_work_tree(repo):
         assert installing.turn_stealth(memsync, True, move=True)[-1] == f"nothing of memsync is left in {repo.root}"
     assert repo.status("--ignored") == ""
     memsync = again(repo)
-    assert (texts(memsync), memsync.settings.recall_limit) == ([("stealth", "alpha")], 3)
+    assert (texts(memsync), memsync.settings.recall_limit) == ([("private", "alpha")], 3)
 
 
 def test_a_committed_file_stays_as_it_is_under_stealth(repo):
@@ -53,7 +55,7 @@ def test_a_committed_file_stays_as_it_is_under_stealth(repo):
         installing.turn_stealth(memsync, True, move=True)
         memsync.remember("beta")
     assert repo.status() == ""
-    assert texts(again(repo)) == [("project", "alpha"), ("stealth", "beta")]
+    assert texts(again(repo)) == [("project", "alpha"), ("private", "beta")]
 
 
 def test_what_was_forgotten_can_be_restored_after_the_move(repo):
@@ -64,7 +66,7 @@ def test_what_was_forgotten_can_be_restored_after_the_move(repo):
         installing.turn_stealth(memsync, True, move=True)
     with again(repo) as memsync:
         assert memsync.restore(gone.id).entry.content == "alpha"
-        assert texts(memsync) == [("stealth", "alpha"), ("stealth", "beta")]
+        assert texts(memsync) == [("private", "alpha"), ("private", "beta")]
 
 
 def test_a_move_there_and_back_leaves_one_of_each_and_what_was_private_to_restore_there(repo):
@@ -76,7 +78,7 @@ def test_a_move_there_and_back_leaves_one_of_each_and_what_was_private_to_restor
     memsync = again(repo)
     assert texts(memsync) == [("project", "alpha")]
     replaced = {scope: len(store.replaced()) for scope, store in memsync.stores.items()}
-    assert replaced == {"project": 0, "stealth": 1, "global": 0}
+    assert replaced == {"project": 0, "private": 1, "global": 0}
 
 
 def test_a_move_takes_what_another_process_wrote_meanwhile(repo):
@@ -84,7 +86,7 @@ def test_a_move_takes_what_another_process_wrote_meanwhile(repo):
     id_ = mover.remember("alpha v1").entry.id
     writer.update(id_, content="alpha v2")
     installing.turn_stealth(mover, True, move=True)
-    assert texts(again(repo)) == [("stealth", "alpha v2")]
+    assert texts(again(repo)) == [("private", "alpha v2")]
 
 
 def test_nothing_leaves_the_work_tree_when_git_does_not_say_whether_it_tracks_it(repo, monkeypatch):
@@ -105,7 +107,7 @@ def test_lines_that_are_no_memories_keep_the_file_where_it_is(repo):
     done = installing.turn_stealth(again(repo), True, move=True)
     assert done[-1] == f"{repo.memories} is kept, because it holds lines that are not memories"
     assert repo.memories.read_text() == "{broken\n"
-    assert texts(again(repo)) == [("stealth", "alpha")]
+    assert texts(again(repo)) == [("private", "alpha")]
 
 
 def test_stealth_is_not_a_setting_to_be_set_in_the_work_tree(repo):
@@ -148,8 +150,8 @@ def test_a_moved_setting_neither_wins_over_a_private_one_nor_chooses_an_embedder
         (memsync.layout.place("project").config).write_text(
             "memory: {recall_limit: 3, embedder: 'openai:m@http://h/v1'}\n"
         )
-        place = memsync.layout.place("stealth")
-        with memsync.store("stealth").writing():
+        place = memsync.layout.place("private")
+        with memsync.store("private").writing():
             config.store(place, "memory.recall_limit", 9)
     with again(repo) as memsync:
         installing.turn_stealth(memsync, True, move=True)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from memsync.janitor.plan import Merge
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.memories import sharing
-from memsync.records import Memory
+from memsync.records import SCOPES, Memory
 from memsync.setup import doctor, installing
 from memsync.store import bystealth, config
 
@@ -42,7 +43,11 @@ def remember(repo, *texts: str, **fields) -> list[str]:
 
 
 def texts(repo) -> list[tuple[str, str]]:
-    return sorted((entry.scope, entry.content) for entry in Memsync.open(repo.root).list())
+    return in_order((entry.scope, entry.content) for entry in Memsync.open(repo.root).list())
+
+
+def in_order(found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(found, key=lambda each: (SCOPES.index(each[0]), each[1]))
 
 
 def set_up(repo, *clients: str, stealth: bool = False) -> None:
@@ -129,7 +134,7 @@ def by_hand(repo) -> None:
 
 def private(repo) -> None:
     set_up(repo, stealth=True)
-    remember(repo, "secretive", scope="stealth")
+    remember(repo, "secretive", scope="private")
 
 
 STARTS = [
@@ -150,7 +155,7 @@ def test_there_and_back_leaves_every_byte_as_it_was(repo, home, start):
     start(repo)
     if start is private:
         switch(repo, False)
-    remember(repo, "my own", scope="stealth")
+    remember(repo, "my own", scope="private")
     before, notes = tree_of(repo), (home / ".gobby" / "local" / "clients.json").exists()
     for _ in range(2):
         switch(repo, True)
@@ -162,7 +167,7 @@ def test_there_and_back_leaves_every_byte_as_it_was(repo, home, start):
             )
         switch(repo, False)
         assert tree_of(repo) == before
-    assert ("stealth", "my own") in texts(repo)
+    assert ("private", "my own") in texts(repo)
     assert notes or start is not private
 
 
@@ -182,7 +187,7 @@ def test_where_the_file_stays_its_local_history_has_nothing_of_what_was_moved(re
     assert repo.memories.read_bytes() == b"# nobody can read this\n"
     assert b"Thursday" not in (repo.root / ".gobby" / "local" / "history.jsonl").read_bytes()
     with Memsync.open(repo.root) as project:
-        assert [entry.scope for entry in project.memories()] == ["stealth"]
+        assert [entry.scope for entry in project.memories()] == ["private"]
         assert (find_lost(project), find_returned(project)) == ([], [])
 
 
@@ -246,13 +251,13 @@ def test_the_merge_driver_stays_and_merges_while_stealth_is_on_and_after_it(repo
 
 
 def test_what_was_private_before_is_not_moved_and_neither_is_what_was_said_to_be_private_meanwhile(repo):
-    remember(repo, "before", scope="stealth")
+    remember(repo, "before", scope="private")
     remember(repo, "in the tree")
     switch(repo, True)
     remember(repo, "under stealth")
-    remember(repo, "meanwhile", scope="stealth")
+    remember(repo, "meanwhile", scope="private")
     said = switch(repo, False)
-    kept = [("stealth", "before"), ("stealth", "meanwhile")]
+    kept = [("private", "before"), ("private", "meanwhile")]
     assert texts(repo) == [("project", "in the tree"), ("project", "under stealth"), *kept]
     assert said[1].startswith("moved 2 memories")
     assert said[1].count("mm-") == 2
@@ -264,18 +269,18 @@ def test_what_was_shared_before_comes_back_by_itself_and_what_was_written_meanwh
         project.update(tagged, tags=["private"])  # it was shared all the same
     assert memsync("memory", "config", "--stealth", "on", "-y", cwd=repo.root).code == 0
     (one,) = remember(repo, "meanwhile")
-    remember(repo, "to be closed", "my own", scope="stealth")
+    remember(repo, "to be closed", "my own", scope="private")
     with Memsync.open(repo.root) as project:
         project.update(edited, content="edited", tags=["x"])
     off = memsync("memory", "config", "--stealth", "off", "-y", cwd=repo.root)
     back = [("project", "edited"), ("project", "in the tree"), ("project", "not for all")]
-    kept = [("stealth", "my own"), ("stealth", "to be closed")]
-    assert texts(repo) == [*back, ("stealth", "meanwhile"), *kept]
+    kept = [("private", "my own"), ("private", "to be closed")]
+    assert texts(repo) == [*back, ("private", "meanwhile"), *kept]
     assert f"{one}; `memsync config --stealth off --move` moves them" in off.out
     assert all(id_ in off.out.partition("moved 3 memories")[2].splitlines()[0] for id_ in (same, edited, tagged))
     moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
     assert (moved["moved"], moved["kept"]) == ([one], [])
-    assert texts(repo) == sorted([*back, ("project", "meanwhile"), *kept])
+    assert texts(repo) == in_order([*back, ("project", "meanwhile"), *kept])
 
 
 def test_what_was_imported_under_stealth_is_offered_like_what_was_written_and_what_is_named_private_is_not(
@@ -285,10 +290,10 @@ def test_what_was_imported_under_stealth_is_offered_like_what_was_written_and_wh
     for id_, text, *words in (("mm-aaaaaa", "imported"), ("mm-bbbbbb", "my own", "--private")):
         (tmp_path / "notes.jsonl").write_text(memory_line(id_, text))
         assert memsync("import", str(tmp_path / "notes.jsonl"), *words, cwd=repo.root).code == 0
-    assert texts(repo) == [("stealth", "imported"), ("stealth", "my own")]
+    assert texts(repo) == [("private", "imported"), ("private", "my own")]
     moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
     assert (moved["moved"], moved["kept"]) == (["mm-aaaaaa"], [])
-    assert texts(repo) == [("project", "imported"), ("stealth", "my own")]
+    assert texts(repo) == [("project", "imported"), ("private", "my own")]
 
 
 def test_what_was_shared_before_passes_the_checks_once_it_was_edited_and_stays_with_keep(repo):
@@ -298,20 +303,20 @@ def test_what_was_shared_before_passes_the_checks_once_it_was_edited_and_stays_w
         project.update(one, content=SECRET)
     off = memsync("memory", "config", "--stealth", "off", cwd=repo.root)
     assert f"{one} stays private: it looks like it holds a secret" in off.out
-    assert texts(repo) == [("stealth", SECRET)]
+    assert texts(repo) == [("private", SECRET)]
     (two,) = remember(repo, "the second")
     switch(repo, True)
     off = memsync("memory", "config", "--stealth", "off", "--keep", cwd=repo.root)
     assert f"private since stealth was on: {two};" in off.out
-    assert texts(repo) == [("stealth", "the second"), ("stealth", SECRET)]
+    assert texts(repo) == [("private", "the second"), ("private", SECRET)]
 
 
 def test_a_person_at_a_terminal_sees_what_would_move_and_is_asked(repo):
     pty = pytest.importorskip("pty")
     switch(repo, True)
     (one,) = remember(repo, "in the tree")
-    remember(repo, "my own", scope="stealth")
-    for answer, expected in ((b"n\n", "stealth"), (b"y\n", "project")):
+    remember(repo, "my own", scope="private")
+    for answer, expected in ((b"n\n", "private"), (b"y\n", "project")):
         parent, child = pty.openpty()
         words = [sys.executable, "-m", "memsync", "memory", "config", "--stealth", "off", "--move"]
         with subprocess.Popen(words, cwd=repo.root, stdin=child, stdout=-1, stderr=-1) as process:
@@ -322,7 +327,7 @@ def test_a_person_at_a_terminal_sees_what_would_move_and_is_asked(repo):
         assert f"{one} in the tree (fact" in err.decode()
         assert b"my own" not in err
         assert b"Move 1 memory into the work tree" in err
-        assert texts(repo) == sorted([(expected, "in the tree"), ("stealth", "my own")])
+        assert texts(repo) == in_order([(expected, "in the tree"), ("private", "my own")])
 
 
 def test_what_share_would_refuse_stays_and_the_rest_moves(repo):
@@ -334,7 +339,7 @@ def test_what_share_would_refuse_stays_and_the_rest_moves(repo):
     assert f"{secret} stays private: it looks like it holds a secret (password" in off.out
     assert f"{tagged} stays private: {tagged} has the tag private" in off.out
     assert shapes.password(1) not in off.out
-    assert texts(repo) == [("project", "fine"), ("stealth", "about a colleague"), ("stealth", SECRET)]
+    assert texts(repo) == [("project", "fine"), ("private", "about a colleague"), ("private", SECRET)]
 
 
 @pytest.mark.parametrize(
@@ -354,21 +359,21 @@ def test_in_doubt_a_text_stays_private(repo, how):
     """Each way in which something private could pass for what stealth wrote."""
     switch(repo, True)
     (one,) = remember(repo, "The API listens on port 8080")
-    store = Memsync.open(repo.root).store("stealth")
+    store = Memsync.open(repo.root).store("private")
     if how == "again":  # the same text, now said to be private
-        remember(repo, "the API listens on port 8080", scope="stealth")
+        remember(repo, "the API listens on port 8080", scope="private")
     elif how == "told to be private":  # it says more, and takes the place of the other
-        remember(repo, "The API listens on port 8080 behind nginx", scope="stealth")
+        remember(repo, "The API listens on port 8080 behind nginx", scope="private")
     elif how == "unshared":
         switch(repo, False)
         sharing.unshare(Memsync.open(repo.root), [one])
         switch(repo, True)
     elif how == "merged":
-        (two,) = remember(repo, "Port 8080 is that of the API", scope="stealth")
+        (two,) = remember(repo, "Port 8080 is that of the API", scope="private")
         with Memsync.open(repo.root) as project:
-            assert apply(project, [Merge("stealth", one, (two,))]).count("done") == 1
+            assert apply(project, [Merge("private", one, (two,))]).count("done") == 1
     elif how == "superseded":
-        (two,) = remember(repo, "Nobody may know the port", scope="stealth")
+        (two,) = remember(repo, "Nobody may know the port", scope="private")
         with Memsync.open(repo.root) as project:
             project.update(one, content="It is about the port", supersedes=[two])
     elif how == "noted by a switch that was killed":
@@ -398,7 +403,7 @@ def test_an_edit_under_stealth_of_what_stealth_wrote_comes_back_too(repo):
 
 
 def test_an_earlier_text_of_what_is_shared_stays_out_of_the_tree(repo):
-    (one,) = remember(repo, "what nobody may know", scope="stealth")
+    (one,) = remember(repo, "what nobody may know", scope="private")
     with Memsync.open(repo.root) as project:
         project.update(one, content="what all may know")
         sharing.share(project, [one])
@@ -411,7 +416,7 @@ def test_an_id_that_looks_like_notes_vouches_for_nothing(repo):
     forged = json.dumps({"id": f"x\n{note[0]} {note[1]}\n", "content": "forged"})
     repo.write_memories(forged + "\n")
     switch(repo, True)
-    store = Memsync.open(repo.root).store("stealth")
+    store = Memsync.open(repo.root).store("private")
     assert note not in bystealth.read(store.place.local)
 
 
@@ -423,7 +428,7 @@ def test_stealth_that_another_file_wants_stays_on_and_the_file_is_named(repo, ho
     with pytest.raises(ConfigError, match=r"config.yaml says memory_sync.stealth: true"):
         switch(repo, False)
     assert tree_of(repo) == before
-    assert texts(repo) == [("stealth", "alpha")]
+    assert texts(repo) == [("private", "alpha")]
 
 
 # what is known of the memories
@@ -475,7 +480,7 @@ def test_candidates_decisions_and_counts_are_kept_both_ways(repo, is_committed):
     assert found == []
     with Memsync.open(repo.root) as project:
         waiting = Candidates(project)
-        assert waiting.approve([waiting.memories()[0].memory.id])[0].entry.scope == "stealth"
+        assert waiting.approve([waiting.memories()[0].memory.id])[0].entry.scope == "private"
         assert waiting.memories() == []
 
 
@@ -485,7 +490,7 @@ def test_settings_hold_under_stealth_and_are_the_projects_again_after_it(repo):
     assert Memsync.open(repo.root).settings.recall_limit == 7
     switch(repo, False)
     project = Memsync.open(repo.root)
-    assert config.read_own(project.layout.place("stealth"), "memory.recall_limit") is None
+    assert config.read_own(project.layout.place("private"), "memory.recall_limit") is None
     (repo.root / ".gobby" / "config.yaml").write_text("memory: {recall_limit: 5}\n")
     assert Memsync.open(repo.root).settings.recall_limit == 5
 
@@ -520,7 +525,7 @@ def test_two_worktrees_share_the_private_store_and_each_gets_its_own_files_back(
     for here in (repo, other):
         switch(here, True)
         assert here.status("--ignored") == ""
-    assert texts(repo) == [("stealth", "alpha"), ("stealth", "beta")]
+    assert texts(repo) == [("private", "alpha"), ("private", "beta")]
     said = switch(other, False, move=False)
     assert any(str(repo.root) in line for line in said)
     switch(repo, False, move=False)
@@ -529,7 +534,7 @@ def test_two_worktrees_share_the_private_store_and_each_gets_its_own_files_back(
         assert (now["status"], now["index"]) == (before[here.root]["status"], before[here.root]["index"])
         files = {name: seen for name, seen in now["files"].items() if not name.endswith("memories.jsonl")}
         assert files == {n: seen for n, seen in before[here.root]["files"].items() if not n.endswith("memories.jsonl")}
-    assert texts(repo) == [("stealth", "alpha"), ("stealth", "beta")]
+    assert texts(repo) == [("private", "alpha"), ("private", "beta")]
 
 
 def test_switching_twice_is_switching_once(repo, monkeypatch):

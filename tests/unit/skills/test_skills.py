@@ -230,7 +230,7 @@ def test_a_name_an_id_and_its_beginning_name_a_skill(skills):
 
 
 def test_the_project_comes_before_private_and_global(skills):
-    for scope in ("global", "stealth", "project"):
+    for scope in ("global", "private", "project"):
         skills.create("x", f"I am {scope}.", scope=scope)
         assert skills.get("x").scope == scope
     assert skills.get("x", "global").skill.instructions == "I am global."
@@ -254,7 +254,7 @@ def test_under_stealth_nothing_enters_the_work_tree(skills, repo, project):
     skills.create("x", HOWTO)
     with pytest.raises(NoStore, match="stealth is on"):
         skills.create("y", HOWTO, scope="project")
-    assert skills.get("x").scope == "stealth"
+    assert skills.get("x").scope == "private"
     assert repo.status("--ignored") == ""
 
 
@@ -380,10 +380,10 @@ def test_export_copies_all_files_and_refuses_to_overwrite(skills, folder, tmp_pa
 
 def test_without_a_directory_export_says_where_the_project_s_own_are_and_copies_what_is_named(skills, folder):
     skills.create("x", HOWTO)
-    skills.create("mine", HOWTO, scope="stealth")
+    skills.create("mine", HOWTO, scope="private")
     assert [entry.path.parent for entry in skills.export()] == [folder / "x"]
     assert not (folder / "mine").exists()
-    assert [entry.path.parent for entry in skills.export(scope="stealth")] == [folder / "mine"]
+    assert [entry.path.parent for entry in skills.export(scope="private")] == [folder / "mine"]
     assert (folder / "mine" / "SKILL.md").exists()
 
 
@@ -489,7 +489,7 @@ def test_a_secret_is_not_written_where_others_read(skills, folder):
         skills.create("x", f"Use {token[:40]} as the token.")
     assert token[:40] not in str(caught.value)
     assert not folder.exists()
-    skills.create("x", f"Use {token[:40]} as the token.", scope="stealth")
+    skills.create("x", f"Use {token[:40]} as the token.", scope="private")
     skills.create("y", "Go.")
     with pytest.raises(SecretFound):
         skills.update("y", instructions=f"Use {token[:40]} as the token.")

@@ -19,7 +19,7 @@ def layout(tmp_path: Path, home: Path) -> Layout:
     """Return a project outside git, with directories for the settings of all three places."""
     (tmp_path / "project").mkdir()
     layout = locate(tmp_path / "project", {})
-    for place in (layout.project, layout.global_, layout.stealth):
+    for place in (layout.project, layout.global_, layout.private):
         place.directory.mkdir(parents=True)
     return layout
 
@@ -48,11 +48,11 @@ def test_a_file_that_says_nothing_says_nothing(layout, text):
 def test_the_project_wins_over_the_user_and_its_private_settings_over_both(layout):
     write(layout.global_, "memory: {recall_limit: 1, decay_rate: 0.1, author: me}\n")
     write(layout.project, "memory: {recall_limit: 2, decay_rate: 0.2}\n")
-    write(layout.stealth, "memory: {recall_limit: 3}\n")
+    write(layout.private, "memory: {recall_limit: 3}\n")
     loaded = load(layout)
     assert loaded.settings == Settings(recall_limit=3, decay_rate=0.2, author="me")
     assert loaded.sources == {
-        "memory.recall_limit": layout.stealth.config,
+        "memory.recall_limit": layout.private.config,
         "memory.decay_rate": layout.project.config,
         "memory.author": layout.global_.config,
     }

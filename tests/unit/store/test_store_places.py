@@ -15,7 +15,7 @@ from memsync.store.places import Layout, home_dir, locate
 
 
 def key_of(path: Path) -> str:
-    return locate(path, {}).stealth.directory.name
+    return locate(path, {}).private.directory.name
 
 
 def keep(repo: GitRepo) -> str:
@@ -60,11 +60,11 @@ def test_a_relative_or_missing_start_is_no_error(repo, monkeypatch):
 
 def test_the_places_of_a_project(repo, home):
     layout = locate(repo.root, {})
-    places = [layout.place(scope) for scope in ("project", "global", "stealth")]
+    places = [layout.place(scope) for scope in ("project", "global", "private")]
     assert [(place.memories, place.tree, place.private) for place in places] == [
         (repo.root / ".gobby" / "memories.jsonl", repo.root, False),
         (home / ".gobby" / "memories.jsonl", None, True),
-        (home / ".gobby" / "projects" / layout.private.directory.name / "memories.jsonl", None, True),
+        (home / ".gobby" / "projects" / layout.private_store.directory.name / "memories.jsonl", None, True),
     ]
 
 
@@ -114,7 +114,7 @@ def test_an_empty_home_is_no_home(monkeypatch):
 
 def test_without_a_home_there_is_a_project_and_nothing_else(repo):
     layout = Layout(repo.root, repo.root, None, home=None)
-    assert (layout.project.directory, layout.global_, layout.stealth) == (repo.root / ".gobby", None, None)
+    assert (layout.project.directory, layout.global_, layout.private) == (repo.root / ".gobby", None, None)
     with pytest.raises(NoStore, match="no home directory is known; set HOME"):
         layout.place("global")
 
@@ -212,7 +212,7 @@ def test_a_kept_key_never_leads_out_of_the_home_store(repo, home):
     keep(repo)
     for text in ("../../elsewhere", "..", "/etc", "."):
         key_file(locate(repo.root, {}).git).write_text(text)
-        place = locate(repo.root, {}).stealth
+        place = locate(repo.root, {}).private
         assert os.path.dirname(os.path.normpath(place.directory)) == str(home / ".gobby" / "projects")
 
 

@@ -169,7 +169,7 @@ def test_what_was_meant_to_stay_private_is_not_committed(repo, store, home):
 
 
 def test_stealth_is_on_if_any_file_says_so(store, home):
-    private = locate(store.parent).place("stealth")
+    private = locate(store.parent).place("private")
     private.directory.mkdir(parents=True)
     private.config.write_text("memory_sync: {stealth: false}\n")
     assert say(store, "memory_sync: {stealth: true}\n").stealth
@@ -234,7 +234,7 @@ def test_the_other_modes_need_no_approval(store, home, mode):
 
 
 def test_the_users_own_mode_for_the_project_leaves_nothing_waiting(store):
-    private = locate(store.parent).place("stealth")
+    private = locate(store.parent).place("private")
     private.directory.mkdir(parents=True)
     private.config.write_text("memory_sync: {mode: on-commit}\n")
     assert say(store, MODE).mode == "on-commit"
@@ -344,7 +344,7 @@ def test_an_approved_step_may_ask_with_the_prompt_and_store_what_it_says_itself(
 
 
 def test_the_users_own_lifecycles_are_free(store):
-    private = locate(store.parent).place("stealth").directory / "workflows"
+    private = locate(store.parent).place("private").directory / "workflows"
     private.mkdir(parents=True)
     (private / "mine.yaml").write_text("on_pre_compact: [{action: save_memory, content: '{user_prompt}'}]")
     assert in_force(store, "pre_compact") == ["save_memory"]
@@ -397,7 +397,7 @@ def test_parsed_steps_that_a_repository_brings_along_are_not_read(store):
     approve(store)
     (store / "local").mkdir()
     steps = {"team": [["pre_compact", "save_memory", {"content": "x"}]]}
-    for path in locate(store.parent).stealth.local.glob("workflows.json"):
+    for path in locate(store.parent).private.local.glob("workflows.json"):
         path.unlink()
     (store / "local" / "workflows.json").write_text(json.dumps({"key": "", "steps": steps, "problems": []}))
     assert in_force(store, "pre_compact") == []
@@ -454,7 +454,7 @@ def test_what_the_users_own_command_sets_is_approved_and_nothing_else(repo, stor
 def test_what_a_repository_may_not_say_is_set_in_the_private_settings(repo, store, key, value):
     with Memsync.open(repo.root) as project:
         path = repository.set_value(project, key, value, is_global=False)
-        assert path == project.layout.place("stealth").config
+        assert path == project.layout.place("private").config
         assert str(known.get(project.settings, key)) == value
         assert repository.set_value(project, key, "2", is_global=False) == path
         assert str(known.get(project.settings, key)) == "2"
@@ -516,7 +516,7 @@ def test_the_user_not_the_model_is_told_once_a_session(repo, store, client):
 
 
 def record(store: Path) -> Path:
-    return locate(store.parent).stealth.directory / "trust.json"
+    return locate(store.parent).private.directory / "trust.json"
 
 
 @pytest.mark.parametrize(

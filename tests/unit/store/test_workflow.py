@@ -37,7 +37,7 @@ def load(place: Place):
 
 
 def cache(place: Place):
-    (found,) = locate(place.directory.parent, {}).stealth.local.glob("workflows.json")
+    (found,) = locate(place.directory.parent, {}).private.local.glob("workflows.json")
     return found
 
 
