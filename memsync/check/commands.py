@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 
 from memsync.store.tree import Tree
 
-_TARGET: Final = re.compile(r"^([\w./%${}() -]{1,200}?)\s*::?(?!=)", re.MULTILINE)
-_PHONY: Final = re.compile(r"^\.PHONY\s*:((?:.*\\\n)*.*)", re.MULTILINE)
-_MADE: Final = re.compile(r"\$\(eval|^[^\t#\n=]{0,200}[%$][^=\n]{0,200}:(?!=)", re.MULTILINE)
-_RECIPE: Final = re.compile(r"^@?([A-Za-z_][\w-]*)(?:[ \t][^\n]*)?:(?!=)", re.MULTILINE)
-_ALIAS: Final = re.compile(r"^alias\s+([\w-]+)\s*:=", re.MULTILINE)
 _COMPOSE: Final = frozenset("up run exec logs build restart start stop pull rm kill".split())
 _VALUED: Final = frozenset(  # options that take the next word
     "-C -f -F --filter -w --workspace --prefix --cwd --dir --file -p --project-name --profile --env-file -e --env -u --user -n --tail --since".split()
 )
-_WORD: Final = re.compile(r"[\w][\w.:/@-]*")
+_WORD: Final = re.compile(r"[@\w][\w.:/@-]*")
 
 
 def positional(words: Sequence[str]) -> list[str]:
@@ -42,15 +38,56 @@ class Known(NamedTuple):
     files: Sequence[str]
 
 
-Asked = tuple[str, Known | None, Sequence[str]]  # the kind of what is run, what there is of it, and what is asked for
-
-
 class Lack(NamedTuple):
-    """A name that is not defined, in words, and the files in which it would be."""
+    """A name that is not defined, in words, the files in which it would be, and whether it may still be somebody else's program."""
 
     name: str
     what: str
     files: Sequence[str]
+    is_open: bool = False
+
+
+class Source(NamedTuple):
+    """Where the names of one kind are defined: in which files, below which dotted keys or by which pattern, and by which paths."""
+
+    files: str
+    keys: str = ""
+    pattern: str = ""
+    paths: str = ""
+    alias: str = ""  # the key of an entry with its other names
+    unless: str = ""  # a text that has this gets names from elsewhere, or makes them
+    is_open: bool = False  # what is asked for may also be a program of a dependency
+
+
+_SOURCES: Final[Mapping[str, Source]] = {
+    "script": Source(r"package\.json", "scripts"),
+    "package": Source(r"package\.json", pattern=r"^ {1,4}\"name\":\s*\"([^\"\n]+)\""),
+    "target": Source(
+        r"(?i:(?:gnu)?makefile)|.*\.mk",
+        pattern=r"^(?:\.PHONY\s*:((?:.*\\\n)*.*)|([\w./%${}() -]{1,200}?)\s*::?(?!=))",
+        unless=r"\$\(eval|^[^\t#\n=]{0,200}[%$][^=\n]{0,200}:(?!=)",
+    ),
+    "recipe": Source(
+        r"(?i:\.?justfile)|.*\.just",
+        pattern=r"^(?:@?([A-Za-z_][\w-]*)(?:[ \t][^\n]*)?:(?!=)|alias\s+([\w-]+)\s*:=)",
+        unless=r"^(?:mod|import)\b",
+    ),
+    "mise task": Source(
+        r"\.?(?:config/)?mise(?:/config)?(?:\.\w+)?\.toml", "tasks", paths=r"(?:^|.*/)\.?mise(?:-|/)tasks/([^.\n]+)", alias="alias"
+    ),
+    "task": Source(r"(?i:taskfile(?:\.dist)?\.ya?ml)", "tasks", alias="aliases", unless=r"^includes:"),
+    "deno task": Source(r"deno\.jsonc?|package\.json", "tasks scripts"),
+    "service": Source(r"(?:docker-)?compose[^/]*\.ya?ml", "services", unless=r"^include:"),
+    "session": Source(r"noxfile\.py", pattern=r"^def (\w+)|name\s*=\s*[\"']([\w-]+)"),
+    "tox environment": Source(r"tox\.ini", pattern=r"^\[testenv:([^\]\n]+)\]|^env_?list\s*=((?:.*\n[ \t]+)*.*)", unless=r"[{}]"),
+    "poe task": Source(r"pyproject\.toml|poe_tasks\.toml", "tool.poe.tasks", unless=r"^include\b"),
+    "pdm script": Source(r"pyproject\.toml", "tool.pdm.scripts", is_open=True),
+    "hatch environment": Source(r"pyproject\.toml|hatch\.toml", pattern=r"^\[(?:tool\.hatch\.)?envs\.([\w-]+)[\].]"),
+    "program": Source(r"pyproject\.toml", "project.scripts tool.poetry.scripts", is_open=True),
+    "composer script": Source(r"composer\.json", "scripts"),
+    "crate": Source(r"Cargo\.toml", pattern=r"^name\s*=\s*\"([^\"\n]+)\"", paths=r"(?:^|.*/)(?:src/bin|examples|benches|tests)/([\w-]+)(?:\.rs|/main\.rs)"),
+    "cargo alias": Source(r"\.cargo/config(?:\.toml)?", "alias", is_open=True),
+}  # fmt: skip
 
 
 class Commands:
@@ -58,134 +95,154 @@ class Commands:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        self._known: dict[str, Known | None] = {}
 
     def _list(self, pattern: str) -> list[str]:
         """Return the paths of the tree whose last parts match *pattern*."""
         named = re.compile(rf"(?:^|.*/)(?:{pattern})$")
         return [path for path in self._tree.files if named.match(path)]
 
-    def _tables(self, paths: Iterable[str], *keys: str) -> list[dict[str, Any]]:
-        """Return the mappings that the files *paths* have at *keys*."""
-        found: list[Any] = [self._tree.data(path) for path in paths]
-        for key in keys:
-            found = [one.get(key) for one in found if isinstance(one, dict)]
-        return [one for one in found if isinstance(one, dict)]
+    def _tables(self, paths: Iterable[str], keys: str) -> list[dict[str, Any]]:
+        """Return the mappings that the files *paths* have at each of *keys*, dotted."""
+        tables = []
+        for path in paths:
+            for dotted in keys.split():
+                found: Any = self._tree.data(path)
+                for key in dotted.split("."):
+                    found = found.get(key) if isinstance(found, dict) else None
+                tables += [found] if isinstance(found, dict) else []
+        return tables
 
-    @cached_property
-    def scripts(self) -> Known | None:
-        """The scripts of every package.json; None without one."""
-        paths = self._list(r"package\.json")
-        return Known(frozenset(chain(*self._tables(paths, "scripts"))), paths) if paths else None
+    def find(self, kind: str) -> Known | None:
+        """Return what there is of *kind*; None where nobody can tell."""
+        if kind not in self._known:
+            self._known[kind] = self._read(_SOURCES[kind])
+        return self._known[kind]
 
-    @cached_property
-    def targets(self) -> Known | None:
-        """The targets of every Makefile; None without one, and where a file makes targets by its own rules."""
-        paths = self._list(r"(?i:(?:gnu)?makefile)|.*\.mk")
+    def _read(self, source: Source) -> Known | None:
+        paths = self._list(source.files)
         text = "\n".join(map(self._tree.text, paths))
-        if not text or _MADE.search(text):
+        listed = re.findall(source.paths, "\n".join(self._tree.files), re.MULTILINE) if source.paths else []
+        if not (text.strip() or listed) or (source.unless and re.search(source.unless, text, re.MULTILINE)):
             return None
-        rows = (*_TARGET.findall(text), *_PHONY.findall(text))
-        return Known(frozenset(word for row in rows for word in row.split()), paths)
-
-    @cached_property
-    def recipes(self) -> Known | None:
-        """The recipes of every justfile; None without one, or where one brings in others."""
-        paths = self._list(r"(?i:\.?justfile)|.*\.just")
-        text = "\n".join(map(self._tree.text, paths))
-        is_whole = text and not re.search(r"^(?:mod|import)\b", text, re.MULTILINE)
-        return Known(frozenset((*_RECIPE.findall(text), *_ALIAS.findall(text))), paths) if is_whole else None
-
-    @cached_property
-    def tasks(self) -> Known | None:
-        """The tasks of mise: tables in its files, and files in the folders of tasks; None without any."""
-        paths = self._list(r"\.?(?:config/)?mise(?:/config)?(?:\.\w+)?\.toml")
-        tables = self._tables(paths, "tasks")
-        files = re.findall(r"^(?:.*/)?\.?mise(?:-|/)tasks/([^.\n]+)", "\n".join(self._tree.files), re.MULTILINE)
-        aliases = (one.get("alias") for table in tables for one in table.values() if isinstance(one, dict))
-        spelled = (name.replace("/", ":").removesuffix(":_default") for name in files)
-        flat = (str(name) for one in aliases for name in (one if isinstance(one, list) else [one]))
-        found = frozenset((*chain(*tables), *flat, *spelled))
-        return Known(found, paths) if tables or files else None
-
-    @cached_property
-    def jobs(self) -> Known | None:
-        """The tasks of every Taskfile; None without one, or where one brings in others."""
-        paths = self._list(r"(?i:taskfile(?:\.dist)?\.ya?ml)")
-        tables = self._tables(paths, "tasks")
-        is_whole = (
-            tables and len(tables) == len(paths) and not any(self._tree.data(path).get("includes") for path in paths)
-        )
-        aliases = (
-            name
-            for table in tables
-            for one in table.values()
-            if isinstance(one, dict)
-            for name in one.get("aliases") or ()
-        )
-        return Known(frozenset((*chain(*tables), *map(str, aliases))), paths) if is_whole else None
-
-    @cached_property
-    def services(self) -> Known | None:
-        """The services of every file of docker compose; None without one that can be read."""
-        paths = self._list(r"(?:docker-)?compose[^/]*\.ya?ml")
-        tables = self._tables(paths, "services")
-        return Known(frozenset(chain(*tables)), paths) if tables and len(tables) == len(paths) else None
+        found = {name.replace("/", ":").removesuffix(":_default") for name in listed}
+        if source.keys:
+            tables = self._tables(paths, source.keys)
+            entries = [one.get(source.alias) for table in tables for one in table.values() if isinstance(one, dict)]
+            found.update(map(str, chain(*tables, *(one if isinstance(one, list) else [one] for one in entries if one))))
+            if (not tables and not listed and source.files != r"package\.json") or not all(map(self._tree.data, paths)):
+                return None  # no table of the kind, or a file that cannot be read
+        for row in re.findall(source.pattern, text, re.MULTILINE) if source.pattern else ():
+            found.update("".join(row).replace(",", " ").replace("\\", " ").split())
+        found |= {name.rpartition("/")[2] for name in found if name[0] == "@"}  # pnpm finds a package without its scope
+        return Known(frozenset(found), paths)
 
     @cached_property
     def programs(self) -> frozenset[str]:
         """The programs that this repository makes: what its packages install, and the folders of Go's cmd."""
         projects, packages = self._list(r"pyproject\.toml"), self._list(r"package\.json")
-        tables = [*self._tables(projects, "project", "scripts"), *self._tables(projects, "tool", "poetry", "scripts")]
+        tables = self._tables(projects, _SOURCES["program"].keys)
         named = (path.split("/")[-2] for path in self._list(r"cmd/[\w-]+/main\.go"))
         return frozenset((*chain(*tables), *chain(*self._tables(packages, "bin")), *named))
 
     def find_lack(self, words: Sequence[str]) -> Lack | None:
         """Return what of the command *words* the repository does not have; None where all is there or nobody can tell."""
-        reader = self._READERS.get(words[0])
-        if reader is None:
-            return None
-        kind, known, asked = reader(self, words, positional(words[1:]))
-        if known is None:
-            return None
-        lacking = (name for name in asked if _WORD.fullmatch(name) and name not in known.names)
-        return next((Lack(name, f"no {kind} {name}", known.files) for name in lacking), None)
+        for kind, name in _ask(words):
+            known = self.find(kind)
+            if known and _WORD.fullmatch(name) and name not in known.names:
+                is_open = _SOURCES[kind].is_open
+                return Lack(name, f"no {kind} {name}", known.files, is_open)
+        return None
 
-    def _ask_make(self, words: Sequence[str], rest: Sequence[str]) -> Asked:
-        is_plain = not {"-C", "-f", "--directory", "--file"} & set(words)
-        named = [word for word in rest if "=" not in word and "/" not in word]
-        return "target", self.targets if is_plain else None, named
+    def find_manager(self, folder: str) -> tuple[str, str]:
+        """Return the lock file in *folder* for packages of JavaScript, and the program whose it is; "" if there is none, or are several."""
+        there = [(file, name) for file, name in _LOCKS.items() if posixpath.join(folder, file) in self._tree.names]
+        return there[0] if len(there) == 1 else ("", "")
 
-    def _ask_npm(self, words: Sequence[str], rest: Sequence[str]) -> Asked:
-        is_run = rest[:1] in (["run"], ["run-script"])
-        named = rest[1:2] if is_run else rest[:1] if words[0] in ("pnpm", "yarn") else []
-        # npm and pnpm run scripts alone; what the others run may as well be a program of a dependency, which has no colon
-        is_script = is_run and words[0] in ("npm", "pnpm")
-        return "script", self.scripts, [one for one in named if is_script or (":" in one and "@" not in one)]
 
-    def _ask_just(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
-        return "recipe", self.recipes, rest[:1]
+_LOCKS: Final = {
+    "package-lock.json": "npm",
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+}
+LOCK_OF: Final = {name: file for file, name in _LOCKS.items()}
+_OPTIONS: Final = {  # what the value of an option names
+    "cargo": dict.fromkeys(("-p", "--package", "--bin", "--example", "--bench"), "crate"),
+    "pnpm": {"--filter": "package", "-F": "package"},
+    "npm": {"-w": "package", "--workspace": "package"},
+    "nox": dict.fromkeys(("-s", "--session", "-e"), "session"),
+    "tox": {"-e": "tox environment"},
+}
 
-    def _ask_task(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
-        return "task", self.jobs, [one for one in rest if "=" not in one]
 
-    def _ask_mise(self, _: Sequence[str], rest: Sequence[str]) -> Asked:
-        named = rest[1:2] if rest[:1] in (["run"], ["r"]) else []
-        return "task", self.tasks, [one for one in named if not one.startswith("//")]
+def _ask(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what the command *words* says is there: of which kind, and its name."""
+    rest = positional(words[1:])
+    run, named = rest[:1], rest[1:2]
+    yield from _ask_options(words)
+    if reader := _READERS.get(words[0]):
+        yield from reader(words, rest)
+    elif words[0] in _RUNNERS:
+        kind, verbs = _RUNNERS[words[0]]
+        yield from (
+            (kind, one) for one in (named if run and run[0] in verbs else [] if verbs else run) if one[:2] != "//"
+        )
+    if words[0] in _RUNNING and run == ["run"] and named:
+        if named[0] in ("poe", "nox", "tox"):
+            yield from _ask(words[words.index(named[0]) :])
+        elif words[0] != "hatch":
+            yield "program", named[0]
+        elif ":" in named[0]:
+            yield "hatch environment", named[0].partition(":")[0]
 
-    def _ask_compose(self, words: Sequence[str], rest: Sequence[str]) -> Asked:
-        rest = rest[1:] if words[0] == "docker" and rest[:1] == ["compose"] else rest if words[0] != "docker" else []
-        if rest[:1] and rest[0] in _COMPOSE:
-            return "service", self.services, rest[1:2] if rest[0] in ("run", "exec") else rest[1:]
-        return "service", None, []
 
-    _READERS: Final[Mapping[str, Callable[[Commands, Sequence[str], Sequence[str]], Asked]]] = {
-        **dict.fromkeys(("make", "gmake"), _ask_make),
-        **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _ask_npm),
-        "just": _ask_just,
-        "mise": _ask_mise,
-        "task": _ask_task,
-        **dict.fromkeys(("docker", "docker-compose"), _ask_compose),
-    }
+def _ask_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for option, value in pairwise(words):
+        kind = _OPTIONS.get(words[0], {}).get(option, "")
+        if kind and not (kind == "tox environment" and re.match(r"py\d*|ALL", value)):
+            yield from ((kind, one) for one in value.split(",") if "*" not in one and one[0] not in "./!{")
+
+
+def _ask_make(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
+    if not {"-C", "-f", "--directory", "--file"} & set(words):
+        yield from (("target", word) for word in rest if "=" not in word and "/" not in word)
+
+
+def _ask_npm(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
+    is_run = rest[:1] in (["run"], ["run-script"])
+    asked = rest[1:2] if is_run else rest[:1] if words[0] in ("pnpm", "yarn") else []
+    # npm and pnpm run scripts alone; what the others run may as well be a program of a dependency, which has no colon
+    is_script = is_run and words[0] in ("npm", "pnpm")
+    yield from (("script", one) for one in asked if is_script or (":" in one and "@" not in one))
+
+
+def _ask_task(_: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield from (("task", one) for one in rest if "=" not in one)
+
+
+def _ask_compose(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
+    parts = rest if words[0] != "docker" else rest[1:] if rest[:1] == ["compose"] else []
+    if parts[:1] and parts[0] in _COMPOSE:
+        yield from (("service", one) for one in (parts[1:2] if parts[0] in ("run", "exec") else parts[1:]))
+
+
+_READERS: Final[Mapping[str, Callable[[Sequence[str], Sequence[str]], Iterator[tuple[str, str]]]]] = {
+    **dict.fromkeys(("make", "gmake"), _ask_make),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _ask_npm),
+    **dict.fromkeys(("docker", "docker-compose"), _ask_compose),
+    "task": _ask_task,
+}
+_RUNNERS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {  # the kind of what is run, behind which words
+    "just": ("recipe", ()),
+    "poe": ("poe task", ()),
+    "cargo": ("cargo alias", ()),
+    "mise": ("mise task", ("run", "r")),
+    "deno": ("deno task", ("task",)),
+    "composer": ("composer script", ("run", "run-script")),
+    "pdm": ("pdm script", ("run",)),
+}
 
 
 _READING: Final = frozenset("python python3 node bash sh zsh deno tsx ts-node ruby php source pytest bun".split())

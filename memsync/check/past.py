@@ -51,8 +51,14 @@ class Past:
     def _all(self) -> str:
         return "".join(f"\n/{path}" for path in self.deleted) + "\n"
 
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        return frozenset(part for path in self.deleted for part in path.split("/"))
+
     def find(self, path: str, *, is_suffix: bool) -> Gone | None:
         """Return what *path* was, a file or a folder; of the end of a path with *is_suffix* the one that went last."""
+        if path.strip("/").rpartition("/")[2] not in self._parts:
+            return None
         wanted = f"/{path.strip('/')}" if is_suffix else f"\n/{path.strip('/')}"
         places = [at for end in "\n/" if (at := self._all.find(wanted + end)) >= 0]  # what went last comes first
         if not places:
@@ -78,32 +84,21 @@ class Past:
     def list_renames(self, commit: str) -> dict[str, str]:
         """Return what *commit* renamed, and to what."""
         assert self._git
-        words = (
-            "show",
-            "-M",
-            "-l2000",
-            "-m",
-            "--first-parent",
-            "-z",
-            "--name-status",
-            "--diff-filter=R",
-            "--format=",
-            commit,
-        )
+        how = "show -M -l2000 -m --first-parent -z --name-status --diff-filter=R --format="
+        words = (*how.split(), commit)
         done = self._git.run(*words, patience=_PATIENCE)
         parts = [part.strip("\n") for part in done.paths] if done.code == 0 else []
         cut = len(self._prefix)
         return {old[cut:]: new[cut:] for old, new in zip(parts[1::3], parts[2::3], strict=False)}
 
-    def find_loss(self, word: str, *files: str) -> str:
+    def find_loss(self, word: str, *files: str, is_pattern: bool = False) -> str:
         """Return the last commit that changed how often *word* stands in *files*, which have none of it now; "" if there is none."""
         if self._git is None or not files:
             return ""
         named = [self._prefix + file for file in files[:_FILES]]
-        done = self._git.run(
-            "--literal-pathspecs", "log", "-1", "--format=%h", f"-S{word}", "--", *named, patience=_PATIENCE
-        )
-        return done.text
+        how = ["--pickaxe-regex"] if is_pattern else []
+        words = ("log", "-1", "--format=%h", *how, f"-S{word}", "--", *named)
+        return self._git.run("--literal-pathspecs", *words, patience=_PATIENCE).text
 
     def find_ignored(self, paths: Collection[str]) -> set[str]:
         """Return those of *paths* that git is told to ignore."""

@@ -1,4 +1,4 @@
-"""What the commit that is being made has instruction files say that is not so: by what it stages, or by what it takes away. Asks no history."""
+"""What the commit that is being made has instruction files say that is not so: by what it stages, or by what it takes away. Asks no history for the names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from memsync.check.facts import find_claims
 from memsync.check.files import is_instruction
 from memsync.check.past import Past
 from memsync.check.survey import MEMORIES, find_mentions, read_file, verify
@@ -50,4 +51,5 @@ def check_staged(git: Checkout) -> Iterator[Finding]:
     others = [name for name in find_mentions(tree, words) if name not in names]
     said = [one for name in names for one in read_file(tree, name)]
     said += [one for name in others for one in read_file(tree, name) if any(word in one.said for word in words)]
-    yield from (one for one in verify(tree, [one for one in said if one.kind != "name"], past) if one.sure)
+    said = [one for one in said if one.kind != "name" and (one.kind != "row" or any(find_claims(one.row)))]
+    yield from (one for one in verify(tree, said, past) if one.sure)

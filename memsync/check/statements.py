@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-Kind = Literal["path", "link", "import", "tree", "command", "name"]
+Kind = Literal["path", "link", "import", "tree", "command", "name", "role", "row"]
 
 _LONGEST: Final = 2_000  # characters of a line that are read
 _CODE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
@@ -36,6 +36,8 @@ ENDINGS: Final = frozenset(
 _DOTTED: Final = re.compile(r"\.[a-z][\w-]{2,30}(?:rc|ignore|config|\.[a-z]{2,5}|attributes)$")
 _PATH: Final = re.compile(r"(?:\.{0,2}/)?[\w.@+\[\]()~*?-]+(?:/[\w.@+\[\]()~*?-]+)*/?")
 _ACCEPT: Final = re.compile(r"<!--\s*memsync: accept\b(?:\s+because)?\s*(.*?)\s*-->")
+_ROLE: Final = re.compile(r"/[a-z][a-z\d]+(?:[-:][a-z\d]+)*|[a-z][a-z\d]*(?:[-:][a-z\d]+)+")
+_CALLED: Final = re.compile(r"(?i)\b(?:sub)?agents?\b|\bskills?\b|\bcommands?\b|\brun\b|\buse\b|\binvoke\b")
 _PLACE: Final = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?|#L\d+(?:-L?\d+)?|::[\w:.\[\]-]+)$")
 
 
@@ -93,6 +95,8 @@ class _Reader:
             if heading := _HEADING.match(row):
                 del self._headings[len(heading[1]) - 1 :]
                 self._headings.append(heading[2])
+            if any(map(str.isdigit, row)):
+                self._add(number, 0, "", "row", row)
             self._take_prose(number, row)
 
     def _take_fence(self, number: int, fence: re.Match[str]) -> None:
@@ -132,6 +136,8 @@ class _Reader:
             self._add(number, at, text, "path", row)
         elif _NAME.fullmatch(text) and (_HUMP.search(text) or text.endswith("()")):
             self._add(number, at, text, "name", row)
+        elif _ROLE.fullmatch(text) and _CALLED.search(row):
+            self._add(number, at, text, "role", row)
 
     def _take_code(self, number: int, row: str) -> None:
         if branch := _BRANCH.match(row):

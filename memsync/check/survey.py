@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -41,7 +42,33 @@ def check(root: Path, names: Sequence[str] = ()) -> list[Finding]:
     """Return what is not so in the files *names* of the tree at *root*; without any in all instruction files and memories. Only reads."""
     tree = Tree(root)
     asked = list(names) or [*list_instructions(tree.files), MEMORIES]
-    return verify(tree, [one for name in asked for one in read_file(tree, name)])
+    within = dict.fromkeys(filter(None, (resolve(tree, name) for name in asked)))
+    return verify(tree, [one for name in within for one in read_file(tree, name)])
+
+
+def list_unreadable(root: Path, names: Sequence[str] = ()) -> list[str]:
+    """Return for each of the files that `check` would read and cannot: which it is, why, and what to do."""
+    tree = Tree(root)
+    found = []
+    for name in filter(None, (resolve(tree, name) for name in names or list_instructions(tree.files))):
+        data = tree.read(name)
+        try:
+            data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            found.append(f"{name}:{data.count(10, 0, error.start) + 1}: not UTF-8; save it as UTF-8")
+        if not data and os.path.exists(root / name) and os.path.getsize(root / name):
+            found.append(
+                f"{name}: not read, because it is too large or not to be opened; split it, or look at its rights"
+            )
+    return found
+
+
+def resolve(tree: Tree, name: str) -> str:
+    """Return the file of *tree* to which the link *name* leads, or itself if it is none; "" where that is out of the tree."""
+    if not os.path.islink(tree.root / name):
+        return name
+    inside = os.path.relpath(os.path.realpath(tree.root / name), os.path.realpath(tree.root)).replace(os.sep, "/")
+    return inside if inside in tree.names else ""
 
 
 def summarize(root: Path) -> str:
@@ -70,7 +97,8 @@ def _find_past(root: Path) -> Past:
 def read_file(tree: Tree, name: str) -> list[Statement]:
     """Return what the file *name* of *tree* says; of one with memories what those say that are not archived."""
     if not name.endswith(".jsonl"):
-        return read(name, tree.text(name))
+        is_named = name not in tree.names  # by the user, who may look at what git ignores
+        return read(name, tree.read(name).decode("utf-8-sig", "replace") if is_named else tree.text(name))
     return list(_read_memories(name, tree.read(name)))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from memsync.check import commands
+from memsync.check.facts import Facts, find_claims, find_ports
 from memsync.check.files import is_elsewhere, is_task
 from memsync.check.past import Gone, Past
 from memsync.check.statements import Statement, cut_place, has_ending
@@ -64,6 +65,16 @@ _TWINS: Final = (
 )
 _TWIN_OF: Final = {ending: frozenset(group) - {ending} for group in _TWINS for ending in group}
 _FOR_PEOPLE: Final = frozenset("md mdx mdc rst txt lock svg png jpg jpeg gif ico woff woff2 pdf zip gz map".split())
+_VARIABLE: Final = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
+_PLANNED: Final = re.compile(
+    r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported)"
+)
+_DENIED: Final = re.compile(
+    r"(?i)\b(?:do not|don't|never|avoid|not|no|without|rather than|instead of)\W+(?:\w+\W+){0,3}$"
+)
+_NUMBERING: Final = re.compile(r"^\s*(?:(?:\d+[.)]|[-*+>|])\s+)*")
+_NUMERAL: Final = re.compile(r"(?<![\w.])v?\d+(?:[.,]\d+)*(?![\w])")
+_SAYING: Final = 3  # words of a line that says something
 _SHORT: Final = 4  # letters of a name that may be any word
 _NAMED: Final = 3  # files of a line in whose history a name is looked for
 _COMMON_FLAGS: Final = frozenset("help version verbose quiet debug json yes force color no-color output config".split())
@@ -154,6 +165,7 @@ class Verifier:
         self._past = past
         self._ground = Ground(tree)
         self._commands = commands.Commands(tree)
+        self._facts = Facts(tree)
 
     def verify(self, statements: Sequence[Statement]) -> list[Finding]:
         """Return what is not so, in the order of *statements*; each once in a line."""
@@ -163,12 +175,16 @@ class Verifier:
                 found += self._check_command(one)
             elif one.kind in ("path", "link", "import"):
                 found += self._check_path(one, one.said, one.at, one.folder)
+            elif one.kind == "role":
+                found += self._check_role(one)
+        rows = [one for one in statements if one.kind == "row" and self._is_meant(one)]
+        found += [(one, []) for row in rows for one in self._check_versions(row)]
+        found += [(one, []) for one in _find_disagreements(row for row in rows if not is_task(row.file))]
         found += self._check_trees([one for one in statements if one.kind == "tree"])
         found += [(one, []) for one in self._check_words(statements)]
         ignored = self._find_ignored({path for _, paths in found for path in paths})
-        kept = {
-            (one.file, one.line, one.said): one for one, paths in reversed(found) if not ignored.intersection(paths)
-        }
+        left = [one for one, paths in reversed(found) if not ignored.intersection(paths)]
+        kept = {(one.file, one.line, one.said): one for one in left}
         order = {file: number for number, file in enumerate(dict.fromkeys(one.file for one in statements))}
         return sorted(kept.values(), key=lambda one: (order[one.file], one.line, one.at))
 
@@ -288,11 +304,8 @@ class Verifier:
         for place in places:
             folder, _, name = place.rpartition("/")
             stem, _, ending = name.rpartition(".")
-            twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())} | {
-                name.lower(),
-                name.replace("-", "_").lower(),
-                name.replace("_", "-").lower(),
-            }
+            twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())}
+            twins |= {name.lower(), name.replace("-", "_").lower(), name.replace("_", "-").lower()}
             alike = [one for one in self._ground.inside.get(folder, ()) if one.rpartition("/")[2].lower() in twins]
             if len(alike) == 1 and ("/" in bare or name.startswith(".") or not _GENERIC.match(name)):
                 return alike[0]
@@ -335,15 +348,8 @@ class Verifier:
         for (file, _), group in groups.items():
             root = group[0].folder.partition("\0")[0]
             above = posixpath.dirname(file)
-            bases = dict.fromkeys(
-                (
-                    posixpath.join(above, root).rstrip("/"),
-                    root,
-                    above,
-                    "",
-                    *(self._ground.ends(root) if root not in ("", ".") else ()),
-                )
-            )
+            named = self._ground.ends(root) if root not in ("", ".") else ()
+            bases = dict.fromkeys((posixpath.join(above, root).rstrip("/"), root, above, "", *named))
             counted = [(sum(self._ground.has(_place(base, one)) for one in group), base) for base in bases]
             most, base = max(counted, key=lambda pair: pair[0])
             missing = [one for one in group if not self._ground.has(_place(base, one))]
@@ -356,50 +362,95 @@ class Verifier:
                     continue  # what is in a folder that is not there is said once
                 found = list(self._explain(one, one.said, one.at, place, [place]))
                 yield from found
-                if (
-                    not found
-                    and not _OPEN.search(one.around)
-                    and not _OVER.search(one.around)
-                    and not self._ground.ends(one.said.strip("/"))
-                ):
-                    yield (
-                        Finding(one.file, one.line, one.said, f"{folder or 'the root'} has no such entry", at=one.at),
-                        [place],
-                    )
+                is_elsewhere_too = found or self._ground.ends(one.said.strip("/"))
+                if not is_elsewhere_too and not _OPEN.search(one.around) and not _OVER.search(one.around):
+                    what = f"{folder or 'the root'} has no such entry"
+                    yield Finding(one.file, one.line, one.said, what, at=one.at), [place]
+
+    @staticmethod
+    def _is_meant(one: Statement) -> bool:
+        """Tell whether *one* is said of what is, and not forbidden, over, or an example."""
+        return not (_OVER.search(one.around) or _ASIDE.search(one.section) or _DENIED.search(one.row[: one.at]))
+
+    # versions, and what agents are given to call
+
+    def _check_versions(self, one: Statement) -> Iterator[Finding]:
+        """Yield the versions that the files of the repository exclude."""
+        for claim in find_claims(one.row):
+            facts, number = self._facts.find_excluded(claim)
+            if facts and not _PLANNED.search(one.row):
+                pattern = rf"{re.escape(facts[0].spelled)}[^0-9a-z]{{1,12}}{re.escape(claim.number.removesuffix('.x'))}"
+                since = self._past.find_loss(pattern, *dict.fromkeys(fact.file for fact in facts), is_pattern=True)
+                now = claim.said.replace(claim.number.lstrip("v").removesuffix(".x"), number) if number else ""
+                what, sure = (
+                    f"{facts[0].file} has {facts[0].spec}",
+                    not _LOOSE.search(one.row) and not is_task(one.file),
+                )
+                yield Finding(one.file, one.line, claim.said, what, now, since, sure, at=claim.at)
+
+    def _check_role(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
+        """Yield that an agent, a skill or a command that a line names was taken away: that one never was here says nothing."""
+        name = one.said.lstrip("/").replace(":", "/")
+        ends = [f"commands/{name}.md"] if one.said[0] == "/" else [f"agents/{name}.md", f"skills/{name}/SKILL.md"]
+        if any(map(self._ground.ends, (*ends, f"{name}/SKILL.md"))) or not self._is_meant(one):
+            return
+        gone = next(filter(None, (self._past.find(end, is_suffix=True) for end in ends)), None)
+        if gone and not is_elsewhere(gone.path):
+            now = self._past.follow(gone, self._ground.names, self._ground.folders)
+            what = f"{gone.path} {f'moved to {now}' if now else 'is gone'}"
+            yield Finding(one.file, one.line, one.said, what, since=gone.since, sure=True, at=one.at), [gone.path]
 
     # commands, and names in the code
 
     def _check_command(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
         words = one.said.split()
         lack = self._commands.find_lack(words) if words else None
-        if lack and not _OVER.search(one.around) and not _ASIDE.search(one.section):
+        if lack and self._is_meant(one):
             since = self._past.find_loss(lack.name, *lack.files)
-            yield (
-                Finding(
-                    one.file, one.line, one.said, lack.what, since=since, sure=not _OPEN.search(one.around), at=one.at
-                ),
-                [],
-            )
+            is_lost = since and not any(lack.name in self._tree.text(file) for file in lack.files)
+            if is_lost or not lack.is_open:
+                sure = not _OPEN.search(one.around)
+                yield Finding(one.file, one.line, one.said, lack.what, since=since, sure=sure, at=one.at), []
+        yield from self._check_manager(one, words)
         for path in commands.find_paths(words) if words else ():
             if not set("<>{}$*\"'") & set(path):
                 yield from self._check_path(one, path, one.at + one.said.find(path), one.folder)
 
+    def _check_manager(self, one: Statement, words: Sequence[str]) -> Iterator[tuple[Finding, list[str]]]:
+        """Yield that packages are installed by another program than the one whose lock file lies there."""
+        folder = posixpath.normpath(posixpath.join(posixpath.dirname(one.file), one.folder)).removeprefix(".")
+        file, manager = self._commands.find_manager(folder) if words[1:] in (["install"], ["ci"]) else ("", "")
+        lock = commands.LOCK_OF.get(words[0], "") if manager else ""
+        if lock and words[0] != manager and self._is_meant(one):
+            gone, now = self._past.find(posixpath.join(folder, lock), is_suffix=False), f"{manager} install"
+            make = Finding(one.file, one.line, one.said, f"packages are locked by {file}", now, at=one.at)
+            yield make._replace(since=gone.since if gone else "", sure=not is_task(one.file)), []
+
     def _list_words(self, statements: Sequence[Statement]) -> Iterator[tuple[str, Statement, str, list[str]]]:
-        """Yield the names that are not in the files of code that their lines name, and the options of our own programs, as they are said."""
+        """Yield the names that are not in the files of code that their lines name, and others that code must spell, as they are said."""
         beside: dict[tuple[str, int], list[str]] = defaultdict(list)
         for one in statements:
             if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
                 beside[one.file, one.line] += self._find_files(one)
         for one in statements:
-            if one.kind not in ("name", "command") or _OVER.search(one.around) or _ASIDE.search(one.section):
-                continue
-            files, words = beside[one.file, one.line][:_NAMED], one.said.split()
-            if one.kind == "name" and files:
-                word = re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]
-                if len(word) > _SHORT and not any(word.encode() in self._tree.read(file) for file in files):
-                    yield word, one, one.said, files
-            elif one.kind == "command" and words and words[0] in self._commands.programs:
-                yield from ((flag, one, f"--{flag}", []) for flag in commands.find_flags(words))
+            if one.kind in ("name", "command", "row") and self._is_meant(one):
+                files = beside[one.file, one.line][:_NAMED]
+                yield from self._list_lost(one, files) if files and one.kind == "name" else self._list_spelled(one)
+
+    def _list_lost(self, one: Statement, files: list[str]) -> Iterator[tuple[str, Statement, str, list[str]]]:
+        word = re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]
+        if len(word) > _SHORT and not any(word.encode() in self._tree.read(file) for file in files):
+            yield word, one, one.said, files
+
+    def _list_spelled(self, one: Statement) -> Iterator[tuple[str, Statement, str, list[str]]]:
+        """Yield the variable, the ports or the options of our own programs that are in *one*."""
+        words = one.said.split()
+        if one.kind == "name" and _VARIABLE.fullmatch(one.said):
+            yield one.said, one, one.said, self._facts.serving
+        elif one.kind == "row":
+            yield from ((port, one, port, self._facts.serving) for port in find_ports(one.row))
+        elif one.kind == "command" and words and words[0] in self._commands.programs:
+            yield from ((flag, one, f"--{flag}", []) for flag in commands.find_flags(words))
 
     def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
         """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
@@ -409,11 +460,11 @@ class Verifier:
         for word, one, said, files in asked:
             if here.intersection(spelled[word]) or word in _COMMON_FLAGS:
                 continue
-            at = one.at + max(one.said.find(said), 0)
-            lost = next(((file, since) for file in files if (since := self._past.find_loss(word, file))), None)
-            if lost:
-                what, sure = f"{lost[0]} no longer has it", not _OPEN.search(one.around)
-                yield Finding(one.file, one.line, said, what, since=lost[1], sure=sure, at=at)
+            at = one.row.find(said, one.at)
+            if since := self._past.find_loss(word, *files):
+                what = f"{files[0]} no longer has it" if len(files) == 1 else "no file has it any more"
+                sure = not _OPEN.search(one.around)
+                yield Finding(one.file, one.line, said, what, since=since, sure=sure, at=at)
             elif one.kind == "command":
                 yield Finding(one.file, one.line, said, "no file of code has this option", at=at)
 
@@ -423,6 +474,23 @@ class Verifier:
         return found or [
             end for end in self._ground.ends(path.strip("/").removeprefix("./")) if end in self._ground.names
         ]
+
+
+def _find_disagreements(rows: Iterable[Statement]) -> Iterator[Finding]:
+    """Yield the lines that say what a line of another file says with another number."""
+    first: dict[str, Statement] = {}
+    for one in rows:
+        text = _NUMBERING.sub("", one.row)
+        words = _NUMERAL.sub("#", text)
+        if len(re.findall(r"[a-z]{3}", words.lower())) < _SAYING or one.row.startswith("#"):
+            continue
+        other = first.setdefault(re.sub(r"[\W_]+", " ", words.replace("#", " 0 ")).strip().lower(), one)
+        if other.file != one.file:
+            pairs = zip(_NUMERAL.findall(text), _NUMERAL.findall(_NUMBERING.sub("", other.row)), strict=False)
+            for said, theirs in pairs:
+                if said != theirs:
+                    what = f"{other.file}:{other.line} says {theirs}"
+                    yield Finding(one.file, one.line, said, what, at=one.row.find(said))
 
 
 def _fold(heading: str) -> str:

@@ -10,7 +10,7 @@ import click
 
 from memsync.check.report import as_annotation, as_sarif, describe
 from memsync.check.sessions import count_sessions
-from memsync.check.survey import Fix, apply_fix, check, plan_fixes
+from memsync.check.survey import Fix, apply_fix, check, list_unreadable, plan_fixes
 from memsync.check.verify import Finding
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
@@ -33,12 +33,13 @@ def check_(
 ) -> Answer:
     """Look whether what instruction files say is so.
 
-    Looks up the paths, links, imports, commands, options and names in
-    CLAUDE.md, AGENTS.md, GEMINI.md, rules, skills, agents and memories, or in
-    each FILE: in the work tree, and in git's history since when it is not so.
-    Runs nothing of the repository. A line is accepted by a comment with a
-    reason, on it or above it: <!-- memsync: accept because REASON -->. Exit 1
-    if something is surely wrong; what starts with "perhaps" may be right.
+    Looks up the paths, links, imports, commands, options, names, versions and
+    ports in CLAUDE.md, AGENTS.md, GEMINI.md, rules, skills, agents and
+    memories, or in each FILE: in the work tree, and in git's history since
+    when it is not so. Runs nothing of the repository. A line is accepted by a
+    comment with a reason, on it or above it: <!-- memsync: accept because
+    REASON -->. Exit 1 if something is surely wrong, or a file cannot be read;
+    what starts with "perhaps" may be right.
     Where you may not change the file, --remember has agents told in time.
 
     \b
@@ -59,13 +60,16 @@ def check_(
         found = check(root, [_name(path, root) for path in paths])
     kept = _remember(project, found) if remember else []
     found = count_sessions(found, list_here(project)) if found and not sarif and not github else found
-    code = 1 if any(one.sure for one in found) else 0
+    unread = list_unreadable(root, [_name(path, root) for path in paths])
+    for one in unread:
+        click.echo(f"memsync: {render.one_line(one)}", err=True)
+    code = 1 if unread or any(one.sure for one in found) else 0
     if sarif:
         return Answer(as_sarif(found), render.to_json(as_sarif(found)), code)
     text = (
         "\n".join(map(as_annotation, found))
         if github
-        else _format(found, [*(f"fixed {name}" for name in fixed), *kept])
+        else _format(found, [*(f"fixed {name}" for name in fixed), *kept], unread)
     )
     return Answer({"findings": [one.as_dict() for one in found]}, text, code)
 
@@ -103,7 +107,7 @@ def _remember(project: Project, found: Sequence[Finding]) -> Iterator[str]:
         yield f"{done.status} {shown_id(done.entry.id)} {render.one_line(text)}"
 
 
-def _format(found: Sequence[Finding], done: Sequence[str]) -> str:
+def _format(found: Sequence[Finding], done: Sequence[str], unread: Sequence[str]) -> str:
     lines = list(done)
     for one in found:
         mark = "" if one.sure else click.style("perhaps ", fg="cyan")
@@ -111,4 +115,4 @@ def _format(found: Sequence[Finding], done: Sequence[str]) -> str:
     sure = sum(one.sure for one in found)
     if any(one.sure and one.now for one in found):
         lines.append(f"{render.count(sure, 'line')} surely wrong; `memsync check --fix` writes the new names")
-    return "\n".join(lines) or "all is so"
+    return "\n".join(lines) or ("what could be read is so" if unread else "all is so")

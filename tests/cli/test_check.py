@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -268,7 +269,7 @@ def test_sessions_that_fell_for_a_line_are_counted(repo, tree, home):
 
 def test_hostile_files_take_no_time_run_nothing_and_lead_nowhere(repo, tree, tmp_path):
     (tmp_path / "outside.md").write_text("[x](no/such.md)\n")
-    (repo.root / "CLAUDE.md").symlink_to(tmp_path / "outside.md")
+    (repo.root / "GEMINI.md").symlink_to(tmp_path / "outside.md")
     marker = repo.root / "ran"
     script = repo.root / "shop.sh"
     script.write_text(f"#!/bin/sh\ntouch {marker}\n")
@@ -285,6 +286,9 @@ def test_hostile_files_take_no_time_run_nothing_and_lead_nowhere(repo, tree, tmp
     tree({
         "AGENTS.md": "\n".join([*long, "`../../../etc/passwd.md` [p](../../../../etc/no.md) `./shop.sh --help`", "```sh", "./shop.sh --help", "$(touch ran)", "```"]),
         "Makefile": "a" * 200_000 + "\n" + "%: $(shell touch ran)\n", "package.json": "[" * 100_000,
+        "pyproject.toml": "a = 1" + " " * 200_000 + "\n" * 100_000, "requirements.txt": "a[" * 100_000, "Cargo.toml": "a = {" * 60_000, "compose.yaml": "image: " + "a/" * 100_000,
+        "go.mod": "a/" * 150_000, ".github/workflows/a.yml": "a-" * 100_000 + "version:[" * 20_000, "Dockerfile": "FROM " + "a/" * 100_000, "tox.ini": "env_list =\n" + " a\n" * 60_000,
+        "CLAUDE.md": "\n".join(["Python 3.1 " * 180, "A_" * 900 + "1", "not " * 480, "1 " * 900, "port " * 390, "Ab " * 600 + "3.11"] * 40),
     })  # fmt: skip
     began = time.process_time()
     done = memsync("check", "--json", cwd=repo.root)
@@ -354,3 +358,106 @@ def test_a_commit_that_takes_a_file_away_says_which_lines_name_it_and_goes_on(re
         ).stderr
         == ""
     )
+
+
+def test_versions_that_the_files_exclude_are_found_with_the_commit_and_the_number_to_write(repo, tree, check):
+    tree({
+        "pyproject.toml": '[project]\nname = "shop"\nrequires-python = ">=3.9"\ndependencies = ["django>=4.2,<5"]\n',
+        "package.json": '{"engines": {"node": ">=18"}, "dependencies": {"next": "^14.1.0", "react": "18.2.0"}, "packageManager": "pnpm@9.1.0"}',
+        "go.mod": "module shop\n\ngo 1.21\n", "Cargo.toml": '[package]\nrust-version = "1.75"\n[dependencies]\naxum = "0.7"\n',
+        "compose.yaml": "services:\n  db:\n    image: postgres:15\n",
+        ".github/workflows/ci.yml": "jobs:\n  test:\n    strategy:\n      matrix:\n        ruby-version:\n          - '3.2'\n          - '3.3'\n",
+    })  # fmt: skip
+    true = "Python 3.9+, Django 4.2, Node 18, Next.js 14, React 18.2, Go 1.22, Rust 1.75+, Axum 0.7, pnpm 9, PostgreSQL 15, Ruby 3.3\n"
+    tree({"AGENTS.md": true})
+    assert check() == []
+    text = (repo.root / "pyproject.toml").read_text().replace("3.9", "3.11")
+    since = tree({"pyproject.toml": text, "compose.yaml": "services:\n  db:\n    image: postgres:17\n"})
+    tree({
+        "AGENTS.md": "- **Python**: 3.9+, Node.js 16, PostgreSQL 15\n| Next.js | 13.x |\nReact 17 components are gone\nUse Django 3 or Ruby 3.1, not Go 1.20\n"
+        "Moved from Python 3.8 to 3.11\nReact 18 tests, Rust 2 years, axum 12 times, Node 20+, Python 3.11 and 3.12\n"
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:1", "Python**: 3.9+", "Python**: 3.11+", since, True),
+        ("AGENTS.md:1", "Node.js 16", "Node.js 18", None, True),
+        ("AGENTS.md:1", "PostgreSQL 15", "PostgreSQL 17", since, True),
+        ("AGENTS.md:2", "Next.js | 13.x", "Next.js | 14.x", None, True),
+        ("AGENTS.md:4", "Ruby 3.1", None, None, True),
+    ]
+
+
+def test_ports_and_variables_that_a_file_had_and_lost_are_found(tree, check):
+    tree({"compose.yaml": "services:\n  web:\n    ports: ['8081:80']\n", ".env.example": "SHOP_DB_URL=x\nSHOP_KEY=y\n"})
+    since = tree({"compose.yaml": "services:\n  web:\n    ports: ['9090:80']\n", ".env.example": "SHOP_KEY=y\n"})
+    tree({
+        "AGENTS.md": "The desk is on http://localhost:8081, the metrics on port 9090, vite's on port 5173.\n"
+        "Set `SHOP_DB_URL` and `SHOP_KEY`, `AWS_REGION` is yours.\nNever set `SHOP_DB_URL`.\n"
+    })  # fmt: skip
+    assert check() == [("AGENTS.md:1", "8081", None, since, True), ("AGENTS.md:2", "SHOP_DB_URL", None, since, True)]
+
+
+def test_more_runners_are_known_and_packages_are_installed_by_the_program_that_locks_them(tree, check):
+    tree({
+        "tox.ini": "[tox]\nenvlist = lint, py312\n[testenv:docs]\n", "noxfile.py": "import nox\n\ndef tests(session):\n    pass\n",
+        "pyproject.toml": '[project.scripts]\nshop = "shop:main"\n[tool.poe.tasks]\nfmt = "x"\n[tool.pdm.scripts]\nserve = "x"\n[tool.hatch.envs.dev.scripts]\nrun = "x"\n',
+        "crates/pay/Cargo.toml": '[package]\nname = "shop-pay"\n', "deno.json": '{"tasks": {"dev": "x"}}', "composer.json": '{"scripts": {"qa": "x"}}',
+        "pnpm-lock.yaml": "x: 1\n", "web/package.json": '{\n  "name": "@shop/web"\n}', "web/yarn.lock": "x\n", "package-lock.json": "{}\n",
+    })  # fmt: skip
+    (tree.root / "package-lock.json").unlink()
+    since = tree({})
+    right = [
+        "tox -e docs,lint", "tox -e py311", "nox -s tests", "uv run poe fmt", "poe fmt", "cargo test -p shop-pay", "deno task dev", "composer run qa",
+        "pnpm --filter web build", "pnpm --filter @shop/web add x", "hatch run dev:run", "uv run pytest", "uv run shop", "pnpm install", "cd web && yarn install", "cargo build",
+    ]  # fmt: skip
+    wrong = [
+        "tox -e style", "nox -s lint", "uv run poe lint", "cargo run -p shop-cart", "deno task start", "composer run lint",
+        "pnpm --filter @shop/api build", "hatch run prod:run", "npm install",
+    ]  # fmt: skip
+    tree({"AGENTS.md": "```sh\n" + "\n".join(right + wrong) + "\n```\nNever `npm install`, and not `npm ci`.\n"})
+    assert [said for _, said, _, _, sure in check() if sure] == wrong
+    assert check()[-1][2:4] == ("pnpm install", since)
+
+
+def test_an_agent_a_skill_or_a_command_that_was_taken_away_is_found(tree, check):
+    tree({f".claude/{name}.md": "x\n" for name in ("agents/code-reviewer", "commands/ship-it", "skills/pay-out/SKILL")})
+    tree({".claude/agents/db-helper.md": "# Helps\n"})
+    for name in ("agents/code-reviewer.md", "commands/ship-it.md", "skills/pay-out/SKILL.md"):
+        (tree.root / ".claude" / name).unlink()
+    since = tree({})
+    tree({
+        "CLAUDE.md": "Ask the `code-reviewer` agent or `db-helper`, then run `/ship-it`.\nThe `pay-out` skill pays, `no-such` agents never were.\n"
+        "The value is `code-reviewer`.\n"
+    })  # fmt: skip
+    assert check() == [
+        ("CLAUDE.md:1", "code-reviewer", None, since, True),
+        ("CLAUDE.md:1", "/ship-it", None, since, True),
+        ("CLAUDE.md:2", "pay-out", None, since, True),
+    ]
+
+
+def test_two_files_that_say_another_number_of_the_same_are_perhaps_wrong(repo, tree, check, line):
+    tree({"AGENTS.md": "- Lines have at most 100 characters\n", "CLAUDE.md": "1. Lines have at most 88 characters.\n"})
+    repo.write_memories(line("mm-aaaaaa", "Lines have at most 120 characters"))
+    assert check() == [
+        ("CLAUDE.md:1", "88", None, None, False),
+        (".gobby/memories.jsonl:1", "120", None, None, False),
+    ]
+    assert "CLAUDE.md:1: perhaps `88`: AGENTS.md:1 says 100" in memsync("check", cwd=repo.root).out
+
+
+def test_a_file_that_cannot_be_read_is_named_with_what_to_do(repo, tree, tmp_path):
+    (repo.root / "GEMINI.md").write_bytes(b"fine\nnot \xff utf-8\n")
+    (repo.root / "AGENTS.md").write_text("x" * 500_000)
+    (repo.root / "guide.md").write_text("[x](docs/no.md)\n")
+    (repo.root / "CLAUDE.md").symlink_to("guide.md")
+    (tmp_path / "outside.md").write_text("[x](docs/out.md)\n")
+    (repo.root / "QWEN.md").symlink_to(tmp_path / "outside.md")
+    done = memsync("check", "--json", cwd=repo.root)
+    assert done.code == 1
+    assert "memsync: GEMINI.md:2: not UTF-8; save it as UTF-8\n" in done.err
+    assert "memsync: AGENTS.md: not read, because it is too large" in done.err
+    assert [one["file"] for one in done.json["findings"]] == ["guide.md"]
+    alone = memsync("check", "GEMINI.md", cwd=repo.root)
+    assert (alone.code, alone.out) == (1, "what could be read is so\n")
+    os.mkfifo(repo.root / "pipe.md")
+    assert memsync("check", "pipe.md", cwd=repo.root).code == 2
