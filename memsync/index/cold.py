@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from math import sqrt
 from operator import mul
 from typing import Final
@@ -19,7 +20,7 @@ from memsync.index.database import Database, pack, signed, unpack, unseal
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.query import Query, parse
-from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, can_reach, rank
+from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, can_reach, rank, take_best
 from memsync.index.scale import (
     ALIKE,
     EXACT,
@@ -79,6 +80,19 @@ class Cold:
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any record answers *text* with a confidence of *floor*; True in doubt."""
         return can_reach(*self._find(text), floor, lambda key: self._read_postings(key)[::2])
+
+    def find_sharing(self, terms: Iterable[int], share: float, *, limit: int, allow: Allow) -> list[Record]:
+        """Return what the warm index would."""
+        self._load_postings(keys := sorted(terms))
+        having = [self._read_postings(key)[::2] for key in keys]
+        shared = Counter(chain.from_iterable(having))
+        enough = {slot for slot, n in shared.items() if n >= share * min(len(keys), self._lengths[slot])}
+        scores = dict.fromkeys(enough, 0.0)
+        for slots in having:
+            weight = weigh_term(len(slots), self._live)
+            for slot in enough.intersection(slots):
+                scores[slot] += weight
+        return take_best(scores, self._record, limit, allow)
 
     def _record(self, slot: int) -> Record | None:
         if slot not in self._records:

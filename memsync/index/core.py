@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Forward, Lexical, SlotTerms
 from memsync.index.places import place_terms
 from memsync.index.query import Query, parse
-from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
+from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank, take_best
 from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling
 from memsync.index.synonyms import Synonyms
@@ -143,6 +143,12 @@ class Index:
             found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
             candidates = self._candidates(text, query, found)
             return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
+
+    def find_sharing(self, terms: Iterable[int], share: float, *, limit: int, allow: Allow) -> list[Record]:
+        """Return the *limit* allowed records that have *share* of the words with the numbers *terms*, or of their own, and the rarest."""
+        with self._mutex:
+            slots, scores = self._lexical.weigh_shared(sorted(terms), share)
+            return take_best(dict(zip(slots, scores, strict=True)), self._records.__getitem__, limit, allow)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
         nothing = np.zeros_like(found.lexical)

@@ -91,6 +91,18 @@ class Lexical:
         own = self._base.slots[low:high], self._base.counts[low:high]
         return (own, _part(late)) if (late := self._late.get(key)) else (own,)
 
+    def weigh_shared(self, keys: Sequence[int], share: float) -> tuple[list[int], list[float]]:
+        """Return the slots that have *share* of the terms with *keys*, or of their own where those are fewer, and the weights of these added up."""
+        shared, scores = np.zeros(len(self._lengths), np.intp), np.zeros(len(self._lengths))
+        for key in keys:
+            _, low, high = self._find(key)
+            weight = self.weigh(high - low + self._shift.get(key, 0))
+            for slots in (self._base.slots[low:high], _part(self._late.get(key, ()))[0]):
+                shared[slots] += 1
+                scores[slots] += weight
+        chosen = np.flatnonzero((shared > 0) & (shared >= share * np.minimum(len(keys), self._lengths)))
+        return chosen.tolist(), scores[chosen].tolist()
+
     def norms(self, asked: int) -> NDArray[np.float64]:
         """Return what damps the counts of each slot in a query of *asked* words: the more, the longer its record; not to be changed."""
         damping = damping_of(self.live, self._total, self._squares, asked)

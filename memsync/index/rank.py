@@ -21,6 +21,7 @@ _ROUNDING: Final = 1e-6
 _BLANK: Final = frozenset({""})
 
 Record = tuple[Scope, Memory]
+Read = Callable[[int], Record | None]
 Words = tuple[str, ...]
 # What a record is worth beside its match, 0 to 1; None: it does not count at all.
 Allow = Callable[[Scope, Memory], float | None]
@@ -84,7 +85,7 @@ class Candidates(NamedTuple):
     """What an index found: slots with falling scores, and how to look at one; *nearest* is the most that one gains by its place."""
 
     ordered: Iterable[tuple[float, int]]
-    record: Callable[[int], Record | None]
+    record: Read
     parts: Callable[[int], Parts]
     lens: Lens
     degraded: str = ""
@@ -107,7 +108,7 @@ def rank(
     head = list(islice(scores, USUAL))
     gate = Gate(query, found.lens, _find_usual(head))
     refused: list[Match] = []
-    ordered = _by_id_where_equal(found, chain(head, scores))
+    ordered = _by_id_where_equal(found.record, chain(head, scores))
     size = _size_of_pool(query, limit)
     allowed = islice(_allowed(query, found, ordered, allow, refused), max(size, weighed) if limit else 0)
     pool = _sort(query, allowed)
@@ -131,7 +132,7 @@ def rank(
 
 def _nominate(query: Query, found: Candidates, limit: int, allow: Allow) -> Ranking:
     """Return the best *limit* of the records that *allow* lets through, all for the same worth; near-copies go last."""
-    ordered, size = _by_id_where_equal(found, found.ordered), _size_of_pool(query, limit)
+    ordered, size = _by_id_where_equal(found.record, found.ordered), _size_of_pool(query, limit)
     pool: Iterable[Match] = islice(_allowed(query, found, ordered, allow, []), size)
     if query.led or query.phrases:  # else they are sorted as they come
         pool = _sort(query, pool)
@@ -244,9 +245,16 @@ def _place(match: Match) -> tuple[float, str]:
     return -match.order, match.memory.id
 
 
-def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) -> Iterator[tuple[Scope, Memory, int]]:
+def take_best(scores: Mapping[int, float], read: Read, limit: int, allow: Allow) -> list[Record]:
+    """Return the *limit* records with the most of *scores*, by slot, that *allow* lets through."""
+    ordered = sorted(((score, slot) for slot, score in scores.items()), reverse=True)
+    records = ((scope, memory) for scope, memory, _ in _by_id_where_equal(read, ordered))
+    return list(islice((record for record in records if allow(*record) is not None), limit))
+
+
+def _by_id_where_equal(read: Read, ordered: Iterable[tuple[float, int]]) -> Iterator[tuple[Scope, Memory, int]]:
     for _, equal in groupby(ordered, key=itemgetter(0)):
-        records = [(*record, slot) for _, slot in equal if (record := found.record(slot))]
+        records = [(*record, slot) for _, slot in equal if (record := read(slot))]
         if len(records) > 1:
             records.sort(key=lambda one: (one[1].id, SCOPES.index(one[0])))
         yield from records

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memsync.index.rank import Allow, Ranking
+from memsync.index.rank import Allow, Ranking, Record
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
+    from memsync.index.cold import Cold
     from memsync.index.core import Index
 
 
@@ -56,6 +57,19 @@ class Finder:
         if (index := self._warm) is not None:
             return index.search(text, **how)
         return self.file.ask_cold(lambda cold: cold.search(text, **how), is_locked=True)
+
+    def find_sharing(self, terms: Iterable[int], share: float, *, limit: int, allow: Allow) -> list[Record]:
+        """Return what `Index.find_sharing` does: what is most like a record by its words alone, no model is asked.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+
+        def look(index: Index | Cold) -> list[Record]:
+            return index.find_sharing(terms, share, limit=limit, allow=allow)
+
+        found = self.file.ask_cold(look, makes=True) if self._warm is None else None
+        return look(self.index) if found is None else found
 
     def prepare(self) -> None:
         """Have an index that `nominate` can ask.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +11,11 @@ from memsync.memories.results import Entry, Hit, Recall, is_newer
 from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
+    from memsync.index.rank import Record
     from memsync.memories.project import Project
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
+_LIKELY: Final = 0.3  # share of them from which one is looked at
 _SHORT: Final = 30  # words up to which a text is one statement, whose newer version is looked for
 _LOOKED_AT: Final = 8
 _MOST: Final = 2  # newer versions; more, and they are of a family, such as the ports of many services
@@ -50,7 +52,8 @@ def _find_newer(project: Project, hits: Sequence[Hit], hit: Hit) -> Hit | None:
     near = [one for one in hits if is_newer(one.memory, hit.memory) and share_most_words(one, hit)]
     rivals = [one for one in near if _may_replace(one.content, hit.content)]
     if not rivals and len(hit.terms) <= _SHORT:
-        rivals = [one for one in _look_for(project, hit) if _may_replace(one.content, hit.content)]
+        written = [one for one in _look_for(project, hit) if _may_replace(one[1].content, hit.content)]
+        rivals = [_as_hit(project, hit, one) for one in written]
     return max(rivals, key=lambda one: str(one.memory.written_at)) if 0 < len(rivals) <= _MOST else None
 
 
@@ -60,20 +63,21 @@ def _may_replace(new: str, old: str) -> bool:
     return decide(new, old, 1.0).may_replace
 
 
-def _look_for(project: Project, hit: Hit) -> Iterator[Hit]:
-    """Yield what was written after *hit* and is most like it."""
-    from memsync.index.terms import term_key
-    from memsync.index.tokens import Tokenizer
+def _look_for(project: Project, hit: Hit) -> list[Record]:
+    """Return what was written after *hit* and has most words in common with it."""
 
     def allow(_: Scope, memory: Memory) -> float | None:
         is_open = memory.archived_at is None and memory.conflict_of is None and memory.id != hit.id
         return 0.0 if is_open and is_newer(memory, hit.memory) else None
 
-    owner, tokenizer = own(project, hit), Tokenizer(stop_words=False)
-    if (ranking := owner.finder.nominate(hit.content, limit=_LOOKED_AT, allow=allow)) is None:
-        owner.finder.prepare()
-        ranking = owner.finder.nominate(hit.content, limit=_LOOKED_AT, allow=allow)
-    for match in ranking.matches if ranking else ():
-        terms = frozenset(map(term_key, tokenizer.record_terms(match.memory)))
-        entry = owner.mark(owner.entry(match.scope, match.memory))
-        yield Hit(**entry.fields(), score=0.0, parts={}, terms=terms)
+    return own(project, hit).finder.find_sharing(hit.terms, _LIKELY, limit=_LOOKED_AT, allow=allow)
+
+
+def _as_hit(project: Project, hit: Hit, record: Record) -> Hit:
+    """Return *record*, which lies where *hit* does, as a hit that no query found."""
+    from memsync.index.terms import term_key
+    from memsync.index.tokens import Tokenizer
+
+    owner = own(project, hit)
+    terms = frozenset(map(term_key, Tokenizer(stop_words=False).record_terms(record[1])))
+    return Hit(**owner.mark(owner.entry(*record)).fields(), score=0.0, parts={}, terms=terms)

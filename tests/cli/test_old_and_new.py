@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers import memsync
+from loopback import Loopback
 
 from memsync import Memsync
 from memsync.agents.session import RecallSession
@@ -42,6 +43,18 @@ def test_a_prompt_that_names_the_old_value_is_given_the_newer_one_first_and_both
         [{"id": "mm-bbbbbb", "says": MARK}],
         [{"id": "mm-aaaaaa", "says": "of 2025-06-01, replaced? by [mm-aaaaaa] of 2026-11-01"}],
     ]
+
+
+def test_a_model_that_embeds_is_asked_about_the_query_alone_and_not_about_what_may_be_newer(repo):
+    old, new, ask = SOME[1]
+    fill(repo, old, new)
+    with Loopback() as server:
+        memsync("config", "--global", "memory.embedder", server.spec, cwd=repo.root)
+        memsync("index", "rebuild", cwd=repo.root)
+        server.asked.clear()
+        found = memsync("recall", ask, "--json", cwd=repo.root).json["memories"]
+        assert [one["content"] for one in found[:2]] == [new, old]
+        assert [asked.texts for asked in server.asked] == [[ask]]
 
 
 @pytest.mark.parametrize(("old", "new", "ask"), SOME)

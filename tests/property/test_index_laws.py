@@ -20,6 +20,8 @@ from strategies import MARKERS, files, plain_lines
 from memsync.index import cold, core, lexical, vectors
 from memsync.index.bulk import make_index
 from memsync.index.scale import LATE
+from memsync.index.terms import term_key
+from memsync.index.tokens import Tokenizer
 from memsync.records import SCOPES
 
 WORDS = (
@@ -69,6 +71,11 @@ def records_of(held) -> list[core.Record]:
     return [record(id_, text, scope, **fields_of(*said)) for (scope, id_), (text, *said) in sorted(held.items())]
 
 
+def find_sharing(index, text) -> list[core.Record]:
+    numbers = map(term_key, Tokenizer(stop_words=False).terms(text))
+    return index.find_sharing(set(numbers), 0.3, limit=3, allow=lambda _, memory: None if memory.id == "b" else 0.0)
+
+
 def fields_of(tags, cues, anchors) -> dict[str, tuple[str, ...]]:
     return {"tags": tags, "cues": cues, "anchors": anchors}
 
@@ -93,6 +100,7 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
     assert len(grown) == len(fresh)
     for query in asked:
         assert ask(grown, query) == ask(fresh, query)
+        assert find_sharing(grown, query) == find_sharing(fresh, query)
 
 
 @EMBEDDERS
@@ -112,6 +120,7 @@ def test_the_cache_alone_gives_the_answer_of_the_warm_index(tmp_path, embedder, 
         alone = ask(one, query, limit)
         assert is_untouched(stores)
         assert alone == ask(warm, query, limit)
+        assert find_sharing(one, query) == find_sharing(warm, query)
         assert all(can for floor, can in can_reach.items() if alone.gate >= floor)
         assert not alone.matches or one.can_reach(query, alone.gate)
 
