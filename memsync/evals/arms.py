@@ -21,6 +21,7 @@ from memsync.evals.replay import Given
 from memsync.format.codec import encode
 from memsync.learn.candidates import Candidates
 from memsync.learn.extract import from_session
+from memsync.learn.session_end import LEAST_OF_ONE, MOST_OF_ONE
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id
 from memsync.store.checkout import Checkout
@@ -91,12 +92,13 @@ class Hooks:
         return Given(reply.given, len(reply.out), why)
 
     def learn(self, session: Session) -> list[Memory]:
-        """Return what memsync learns of *session* by its rules, everything approved; the copy has it from now on."""
+        """Return what memsync proposes by its rules as *session* ends, everything approved; the copy has it from now on."""
         self._now = session.events[-1].when or self._now
         found = from_session(self.project, session, session.id)
         candidates = Candidates(self.project)
         learned = []
-        for one in candidates.propose(found.proposed):
+        best = [one for one in found.proposed if one.memory.importance >= LEAST_OF_ONE]
+        for one in candidates.propose(best, most=MOST_OF_ONE):
             with suppress(MemsyncError):  # such as a secret, which waits
                 learned += [self._name(done.entry.memory) for done in candidates.approve([one.memory.id])]
         return learned

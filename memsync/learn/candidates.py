@@ -445,7 +445,7 @@ def is_same_lesson(one: Memory, other: Memory) -> bool:
     """Tell whether two memories teach the same: they are due by the same trigger, or have none and say the same in whatever words."""
     if one.triggers and other.triggers:
         here, there = ({re.sub(r"[()\[\]]", "", text) for text in memory.triggers} for memory in (one, other))
-        return bool(here & there)
+        return bool(here & there) or one.content == other.content
     relation = decide(one.content, other.content, 0.0).relation
     if relation in ("duplicate", "contained", "contains"):
         return True

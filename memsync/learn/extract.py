@@ -17,7 +17,7 @@ from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.corrections import find_corrected, reword
 from memsync.learn.known import Known
 from memsync.learn.repairs import find_missing_in, repairs
-from memsync.learn.said import Lesson, is_ruled, lessons
+from memsync.learn.said import Lesson, is_of_manner, is_ruled, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said
 from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, is_said_to_last, why_dropped
@@ -52,6 +52,7 @@ _WHY: Final = {
 }
 _WORTH, _EACH, _MOST = 0.65, 0.05, 0.8  # importance of a failure that was met once, of each more time, and the most
 _CORRECTED, _RULED = 0.75, 0.7  # and at least of what the user put right, and of what is said with a word of a rule
+_PASSING = 0.6  # and at most of what else was said
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -226,10 +227,18 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
             memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
             if one.by == "failed":
                 memory = memory._replace(memory_type="fact", importance=min(_WORTH + _EACH * (one.times - 1), _MOST))
-            elif least := _CORRECTED if one.by in ("refused", "corrected") else _RULED if is_ruled(one.text) else 0.0:
-                memory = memory._replace(importance=max(memory.importance, least))
+            else:
+                memory = memory._replace(importance=_weigh(one, memory.importance))
             proposed.append(Proposal(memory=memory, rationale=_WHY[one.by], where=f"{name}:{one.line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped))
+
+
+def _weigh(one: Lesson, worth: float) -> float:
+    """Return the importance of what was said, *worth* by its wording alone: little unless it was a refusal or has the word of a rule."""
+    is_corrected = one.by == "corrected" and is_of_manner(one.text)
+    if one.by == "refused" or is_corrected or (one.by != "agent" and is_ruled(one.text)):
+        return max(worth, _RULED if one.by == "user" else _CORRECTED)
+    return min(worth, _PASSING)
 
 
 def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:

@@ -21,10 +21,12 @@ from memsync.transcripts.events import Call, Event, Result
 
 _NEAR: Final = 12  # calls behind a failure in which its repair is looked for
 _SHORT: Final = 100  # characters of a command or a line of code that is told
+_FILE: Final = re.compile(r"/[\w.-]*\.\w+\b")  # of the hour: what has to run before is for all of them
 _ALIKE: Final = 0.8  # of two names
 _DIFFERENT: Final = 4  # words in which a command that works may differ from the one that failed
 _EDITS: Final = frozenset({"edit", "multiedit", "write", "replace", "write_file", "apply_patch", "notebookedit"})
 _PATHS: Final = ("file_path", "absolute_path", "path", "filePath", "notebook_path")
+_PARTS: Final = frozenset("apps packages crates services libs modules plugins".split())  # folders of packages
 
 
 class Tried(NamedTuple):
@@ -64,7 +66,7 @@ def repairs(recorded: Iterable[Event], find_missing: FindMissing) -> list[Lesson
                 found[failure.name] = lesson
         if not classes and one.result.failed and (lesson := _find_variant(tried, number)):
             found.setdefault(lesson.text, lesson)
-    return [lesson._replace(times=max(counts[name], 1)) for name, lesson in found.items()]
+    return [lesson._replace(times=lesson.times + max(counts[name], 1) - 1) for name, lesson in found.items()]
 
 
 def _pair(recorded: Iterable[Event]) -> list[Tried]:
@@ -160,7 +162,8 @@ def _find_change(name: str, code: str, edits: Iterable[Tried]) -> tuple[str, str
 def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing: FindMissing) -> Lesson | None:
     """Return what a path that is not there is really, if a call behind it found that."""
     name = PurePosixPath(missing)
-    if "local" in name.name or ("/" not in missing and not name.suffix and not missing.startswith(".")):
+    is_odd = "local" in name.name or name.name.endswith(".") or re.search(r"\d{4}-\d\d-\d\d", missing)
+    if is_odd or ("/" not in missing and not name.suffix and not missing.startswith(".")):
         return None
     meant = re.search(r"[Dd]id you mean '?([\w./-]+\w)", one.result.text)
     if meant and not find_missing(near := str(name.with_name(PurePosixPath(meant[1]).name))):
@@ -181,7 +184,10 @@ def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing
         return _tell_name(missing, found, one)
     parent = str(name.parent)
     if not name.suffix and parent != "." and any(f"/{parent}/" in f"/{path}" for path in there):
-        return _tell(f"There is no folder `{missing}`; look in `{parent}`.", one, (), f"not: {missing}")
+        if any(f"/{path}".rpartition(f"/{parent}/")[2].startswith(name.name) for path in there):
+            return _tell(f"There is no folder `{missing}`; its files are `{missing}*`.", one, (), f"not: {missing}")
+        text = f"There is no folder `{missing}`; look in `{parent}`."
+        return _tell(text, one, (), f"not: {missing}")._replace(times=0)  # once, a guess; again, a lesson
     return None
 
 
@@ -193,9 +199,16 @@ def _find_file(wanted: PurePosixPath, there: Iterable[PurePosixPath]) -> str:
         is_near = path.stem == wanted.stem or (path.suffix == wanted.suffix and is_alike)
         if f"/{path}".endswith(f"/{wanted}"):
             return ""  # it was looked for from elsewhere
-        if path.name == wanted.name or (is_beside and is_near):
+        if (path.name == wanted.name and _is_of_one_part(path, wanted)) or (is_beside and is_near):
             return str(path)
     return ""
+
+
+def _is_of_one_part(path: PurePosixPath, wanted: PurePosixPath) -> bool:
+    """Tell whether two files are not of different packages of one repository, which may have files of one name."""
+    most = 2 if wanted.parts[0] in _PARTS else 1
+    start = path.parts.index(wanted.parts[0]) if wanted.parts[0] in path.parts else 0
+    return path.parts[start : start + most] == wanted.parts[:most]
 
 
 def _find_folder(wanted: PurePosixPath, asked: PurePosixPath, there: Iterable[PurePosixPath]) -> str:
@@ -246,10 +259,13 @@ def _explain_name(what: str, name: str, one: Tried, near: Sequence[Tried]) -> Le
         return (
             _tell(f"There is no {kind} `{name}`; it is `{works}`.", one, (), f"not: {name}") if key and works else None
         )
-    failed = next((words for words in _split(one.call.command) if name in words or what in ("program", "module")), "")
+    ran = (
+        words for words in _split(one.call.command) if not is_look(words) and not re.search(r"\s-(?:e|p|pe|c)\s", words)
+    )
+    failed = next((words for words in ran if name in words or what in ("program", "module")), "")
     works = next((found for later in near if (found := _find_like(failed, name, later.call.command))), "")
     line = next((row.strip() for row in one.result.text.splitlines() if name in row), "")
-    if not (failed and works and line) or len(line) > _SHORT or len(works) > _SHORT:
+    if not (failed and works and line) or failed.count('"') % 2 or len(line) > _SHORT or len(works) > _SHORT:
         return None
     head = head_of(failed)
     told = {
@@ -269,7 +285,7 @@ def _find_like(failed: str, name: str, line: str) -> str:
     for part in _split(line):
         words = part.split()
         if name not in words and part != failed and (head_of(part) == head or _share(failed, part) >= _ALIKE):
-            return re.sub(r"\s*\d?>(?:&\d|/dev/null)", "", part)
+            return _strip_output(part)
     return ""
 
 
@@ -284,36 +300,45 @@ def _share(one: str, other: str) -> float:
 def _find_variant(tried: Sequence[Tried], number: int) -> Lesson | None:
     """Return how a command that failed works, if nothing was edited in between: in other words, or after another command."""
     one = tried[number]
-    failed = one.call.command
-    line = _find_complaint(one.result.text)
-    if not failed or not line or len(failed) > _SHORT or is_look(failed) or "\n" in failed:
+    failed = _strip_output(one.call.command)
+    is_everywhere = next(iter(find_words(failed)), "git") == "git"
+    if (
+        has("of the hour", one.result.text)
+        or len(failed) > _SHORT
+        or is_look(failed)
+        or "\n" in failed
+        or is_everywhere
+    ):
         return None
+    line = _find_complaint(one.result.text)
     between: list[str] = []
     for later in tried[number + 1 : number + 1 + _NEAR]:
-        command = later.call.command
+        command = _strip_output(later.call.command)
         if later.is_edit or has("changes", command) or later.call.thread != one.call.thread:
             return None
         if not command or is_look(command) or not later.works:
             continue
-        if command == failed and len(between) == 1:
-            return _tell(
-                f"`{failed}` fails (“{line}”) until `{between[0]}` has run.",
-                one,
-                (f"$ {head_of(failed)}",),
-                f"fails: {line}",
-            )
-        if command != failed and len(command) <= _SHORT and _is_variant(failed, command):
-            return _tell(
-                f"`{failed}` fails (“{line}”); `{command}` works.", one, (f"$ {head_of(failed)}",), f"fails: {line}"
-            )
+        text = ""
+        is_after = command == failed and len(between) == 1 and between[0] != failed and not _FILE.search(between[0])
+        if is_after and (line or between[0].startswith(failed)):
+            text = f"`{failed}` fails until `{between[0]}` has run."
+        elif line and command != failed and len(command) <= _SHORT and _is_variant(failed, command):
+            text = f"`{failed}` fails (“{line}”); `{command}` works."
+        if text:
+            due = (f"fails: {line}",) if line else ()
+            return Lesson(text, one.call.line, "failed", (f"$ {head_of(failed)}",), due)
         between.append(command)
     return None
 
 
+def _strip_output(command: str) -> str:
+    """Return *command* without the folder it runs in and without where its output goes."""
+    command = re.sub(r"^cd \S+ && ", "", command)
+    return re.sub(r"\s*\d?>(?:&\d|/dev/null)|\s*\| (?:head|tail)\b[^|]*$", "", command)
+
+
 def _find_complaint(text: str) -> str:
-    """Return the line by which a command says what is wrong; "" for tests and compilers, and where it says nothing."""
-    if has("of the hour", text):
-        return ""
+    """Return the line by which a command says what is wrong; "" where it says nothing."""
     rows = [one_line(row) for row in text.splitlines()]
     return next((row for row in rows if has("complaint", row) and len(row) <= _SHORT), "")
 

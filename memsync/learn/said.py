@@ -25,7 +25,7 @@ _JOINED: Final = 3  # sentences of one message that are kept as one
 _FEWEST: Final = 3  # words
 _A_LINE: Final = 12
 _DEEP: Final = frozenset(
-    "gh mise npm pnpm yarn docker kubectl gcloud aws az".split()
+    "gh mise npm pnpm yarn bun deno uv poetry docker kubectl gcloud aws az".split()
 )  # programs whose commands have two words
 _SHORT: Final = 60  # characters of a command that is named whole
 _MANY: Final = 60  # words of a message that is rather pasted than said
@@ -33,7 +33,7 @@ _SOME: Final = 30  # and of one in which nobody is addressed
 _TAKING_BACK: Final = frozenset(
     "forget scratch ignore that what said told remark comment note about never mind last changed".split()
 )
-_NOT_MEANT: Final = ("nothing", "passing", "doubt", "reported", "private")
+_NOT_MEANT: Final = ("nothing", "hour", "doubt", "reported", "private")
 _FILE: Final = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,8}|[\w.@-]+/[\w./@-]+")
 
 
@@ -92,7 +92,7 @@ def find_words(line: str) -> Sequence[str]:
 
 
 class _Message(NamedTuple):
-    """How a message is to be read: told after something was done, pasted, or with the wish that it is kept."""
+    """How a message is to be read: said as a call was refused, pasted, or with the wish that it is kept."""
 
     is_told: bool
     is_pasted: bool
@@ -104,7 +104,7 @@ def _judge_user(text: str, refused: Call | None, *, is_told: bool) -> Iterator[s
     text = pattern("undone").sub("", text) or " "
     many = len(text.split())
     is_typed = has("own", text) or text[0].islower() or (many <= _SOME and not has("code", text))
-    message = _Message(is_told, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
+    message = _Message(refused is not None, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
     kept: list[str] = []
     before = ""
     for sentence, is_first in sentences(text):
@@ -114,7 +114,7 @@ def _judge_user(text: str, refused: Call | None, *, is_told: bool) -> Iterator[s
         said = _resolve(_read_sentence(sentence, is_told=is_told), refused)
         if kept and len(kept) < _JOINED and _follows(said):
             kept.append(said)
-        elif not said or any(has(name, said) for name in (*_NOT_MEANT, "anaphor")):
+        elif not said or _is_not_meant(said) or has("anaphor", said):
             before = ""
         elif _lasts(said, message):
             if kept:
@@ -134,8 +134,15 @@ def _follows(said: str) -> bool:
     """Tell whether a sentence belongs to the statement before it: its reason, or more about what that names."""
     if has("reason", said):
         return True
-    is_more = has("anaphor", said) or (has("policy", said) and not has("rule", said))
-    return is_more and not any(has(name, said) for name in _NOT_MEANT)
+    is_more = has("anaphor", said) or (has("policy", said) and not has("rule", said) and not has("rather", said))
+    return is_more and not _is_not_meant(said)
+
+
+def _is_not_meant(said: str) -> bool:
+    """Tell whether a sentence is not meant to last: of the hour, doubted, told of others, private, or a task of now."""
+    is_task = has("task", said) and not has("standing", said)
+    is_passing = has("passing", said) and not has("rule", said)
+    return is_task or is_passing or any(has(name, said) for name in _NOT_MEANT)
 
 
 def _read_sentence(sentence: str, *, is_told: bool) -> str:
@@ -152,20 +159,29 @@ def _read_sentence(sentence: str, *, is_told: bool) -> str:
 def _find_clause(said: str) -> str:
     """Return *said*, or the clause of it that is a rule by itself where the one before it is about the moment."""
     first, mark, rest = said.partition(", ")
-    is_moment = has("deictic", first) or has("anaphor", first) or has("passing", first)
-    lasts = has("rule", rest) or (has("we", rest) and re.match(r"(?:for [\w-]+ )?we\b", rest, re.IGNORECASE))
+    is_moment = any(has(name, first) for name in ("deictic", "anaphor", "passing", "hour", "task"))
+    lasts = (
+        has("rule", rest)
+        or has("rather", rest)
+        or (has("we", rest) and re.match(r"(?:for [\w-]+ )?we\b", rest, re.IGNORECASE))
+    )
     return rest if mark and is_moment and lasts and not has("anaphor", rest) else said
 
 
 def _resolve(said: str, refused: Call | None) -> str:
     """Return *said* with the name of the call that it is about; "" where it points to something and that is not known."""
     name = _name_of(refused) if refused else ""
+    if refused and refused.command and re.fullmatch(r"(?i:use) [\w-]+", said):
+        return f"{said} instead of `{next(iter(find_words(refused.command)), name)}`"
     if not has("deictic", said):
-        is_bare = refused and refused.command and re.match(r"(?:let'?s not|no|not|stop)\b", said, re.IGNORECASE)
+        is_bare = refused and refused.command and re.match(r"let'?s not\b", said, re.IGNORECASE)
         return f"`{name}`: {said}" if is_bare and not has("hard", said) else said
-    if not refused or not name:
-        general = re.sub(r"\s+here$", "", said) if has("ours", said) else said
+    general = pattern("in ours").sub("", said) if has("ours", said) else said
+    if not refused or not name or not has("deictic", general):
         return "" if has("deictic", general) else general
+    is_rule = any(has(name, said) for name in ("rule", "rather", "decided", "we", "ours"))
+    if not is_rule or not (refused.command or has("whole", said) or not has("thing", said)):
+        return ""  # a remark, or one about the lines that were to be written, not their file
     verb = "run" if refused.command else "edit"
     named = re.sub(r"\bdo (?:this|that|it)\b", f"{verb} `{name}`", said, count=1, flags=re.IGNORECASE)
     named = pattern("thing").sub(f"`{name}`", named, count=1) if named == said else named
@@ -192,14 +208,15 @@ def _name_of(call: Call) -> str:
 def _lasts(said: str, message: _Message) -> bool:
     """Tell whether a sentence of the user states a rule, a decision, who does what, what is liked, or a fact."""
     words = re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]{2}|[\w'’-]+", said)
-    if len(words) < _FEWEST - has("rule", said) or len(said) > _LONGEST:
+    may_be_short = has("rule", said) or has("rather", said) or (message.is_told and has("policy", said))
+    if len(words) < _FEWEST - may_be_short or len(said) > _LONGEST:
         return False
     if message.is_pasted and not has("ours", said):
         return False
     is_told = message.is_told and has("told", said)
     if has("likes", said) or re.search(r"\b[Ii]\b(?![.)])", said):
         return has("likes", said) or is_told
-    is_rule = has("rule", said) and (has("ours", said) or not has("code", said))
+    is_rule = (has("rule", said) or has("rather", said)) and (has("ours", said) or not has("code", said))
     if is_told or is_rule or any(has(name, said) for name in ("decided", "owns", "we")):
         return True
     if message.is_pasted or has("code", said):
@@ -208,8 +225,14 @@ def _lasts(said: str, message: _Message) -> bool:
 
 
 def is_ruled(said: str) -> bool:
-    """Tell whether a statement has the word of a rule, a decision or a preference, in one of the languages that are heard."""
-    return any(has(name, said) for name in ("rule", "decided", "owns", "we", "likes"))
+    """Tell whether a statement says by a word that it lasts: a rule, a decision, a habit, a preference; in one of the languages that are heard."""
+    is_short = len(said) <= _LONGEST
+    return is_short and any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers"))
+
+
+def is_of_manner(said: str) -> bool:
+    """Tell whether a statement says how something is to be written or done, as corrections do."""
+    return has("manner", said)
 
 
 def _is_general(said: str, message: _Message, words: int) -> bool:

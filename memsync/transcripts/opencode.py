@@ -22,11 +22,12 @@ def read_row(to: Recorder, row: Mapping[str, Any], line: int) -> None:
     about = row["info"]
     to.session.id = str(about.get("id") or "")
     to.session.cwd = str(about.get("directory") or "")
+    thread = "agent" if about.get("parentID") else ""  # what a subagent was told, an agent wrote
     for message in list_blocks(row["messages"]):
         info = message.get("info")
         info = info if isinstance(info, Mapping) else {}
         time = info.get("time")
-        to.move(line, time.get("created") if isinstance(time, Mapping) else None)
+        to.move(line, time.get("created") if isinstance(time, Mapping) else None, thread)
         for part in list_blocks(message.get("parts")):
             _read_part(to, part, is_user=info.get("role") == "user")
 

@@ -121,7 +121,10 @@ def read_session(source: Source, seen: set[str]) -> Session | None:
             return None
         specstory.read_lines(to, chain(first, lines))
         return to.session
-    rows = _read_whole(source) if source.name.endswith(".json") else _read_rows(source.lines())
+    is_whole = (
+        source.name.endswith(".json") or next(source.lines(), b"").strip() == b"{"
+    )  # of opencode, as Entire keeps it
+    rows = _read_whole(source) if is_whole else _read_rows(source.lines())
     first_rows = list(islice(rows, _SNIFFED))
     known = next((form for _, row in first_rows if row for form in FORMATS if form.is_mine(row)), None)
     if known is None:

@@ -81,6 +81,20 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
         ("Nunca altere o arquivo gerado", "Nunca altere o arquivo gerado."),
         ("不要用 npm，用 pnpm", "不要用 npm，用 pnpm。"),
         ("生成されたファイルは絶対に編集しないでください", "生成されたファイルは絶対に編集しないでください。"),
+        ("that's not how we do it, handlers live in src/handlers", "Handlers live in src/handlers."),
+        ("we use conventional commits here", "We use conventional commits."),
+        ("I told you to use bun, not npm", "Use bun, not npm."),
+        ("ask me before you push anything", "Ask the user before you push anything."),
+        (
+            "no need for a migration, the table is made at each start",
+            "No need for a migration, the table is made at each start.",
+        ),
+        ("die Datei hier darfst du nicht anfassen", "`src/state.go` darfst du nicht anfassen."),
+        ("ese archivo se genera, edita config.tmpl", "`src/state.go` se genera, edita config.tmpl."),
+        ("ne touche pas à ce fichier", "Ne touche pas à `src/state.go`."),
+        ("aqui usamos commits convencionais", "Usamos commits convencionais."),
+        ("推送之前先问我", "推送之前先问我。"),
+        ("決済APIはUI層から呼ばないでください", "決済APIはUI層から呼ばないでください。"),
     ],
 )
 def test_a_refusal_becomes_one_line_that_stands_alone_in_the_language_it_was_said_in(shop, words, learned):
@@ -91,7 +105,8 @@ def test_a_refusal_becomes_one_line_that_stands_alone_in_the_language_it_was_sai
     "words",
     [
         "what are you doing?", "wait, let's talk about this", "do we even know the prompt?", "warum machst du das?", "看起来不错",
-        "ok", "maybe we should always test this first", "The password for the staging db is hunter2secret99",
+        "ok", "no", "not now", "this belongs in src/lib/dates.ts", "don't add comments like this", "eso está mal", "das ist falsch", "先别动",
+        "違います", "maybe we should always test this first", "The password for the staging db is hunter2secret99",
         "The user wants to clarify these questions.\n    This means they may have additional information.",
     ],
 )  # fmt: skip
@@ -215,7 +230,7 @@ def test_what_has_to_run_before_is_told_where_nothing_else_was_changed(shop):
         .call("Bash", command="make db-up")
     )
     assert repairs(shop, session.call("Bash", command="make serve")) == [(
-        "`make serve` fails (“error: no database is running”) until `make db-up` has run.",
+        "`make serve` fails until `make db-up` has run.",
         ["$ make serve"], ["fails: error: no database is running"],
     )]  # fmt: skip
     edited = Session().call("Bash", "error: no database is running", **failed).call("Bash", command="make db-up")
@@ -316,6 +331,20 @@ def test_facts_without_a_word_of_a_rule_are_only_listed_by_extract(shop):
     keep(fact, 1_780_000_000)
     assert learn(shop, "--dry-run") == [[]]
     assert texts(shop, fact) == ["The export in `jobs/export.py` is in CSV."]
+
+
+def test_orders_of_the_hour_are_only_listed_by_extract(shop):
+    said = Session("a", shop).says("export the orders").call("Edit", file_path="jobs/export.py")
+    said = said.says("no, the export should be below the list. We should be clearer in the text instead.")
+    keep(said.says("Don't create a PR, just a commit. Don't use any in `jobs/export.py`."), 1_780_000_000)
+    assert learn(shop, "--dry-run") == [["Don't use any in `jobs/export.py`."]]
+    assert "We should be clearer in the text instead." in texts(shop, said)
+
+
+def test_a_short_order_with_which_a_command_was_refused_names_its_program(shop):
+    assert texts(shop, Session().says("go").refuses("use pnpm", "Bash", command="npm test")) == [
+        "Use pnpm instead of `npm`."
+    ]
 
 
 def test_learn_says_where_sessions_are_missing(shop):

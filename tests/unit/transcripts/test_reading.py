@@ -174,9 +174,19 @@ def test_what_opencode_exports(tmp_path):
         {"info": {"role": "user", "time": {"created": 1763632800000}}, "parts": [{"type": "text", "text": "go"}]},
         {"info": {"role": "assistant"}, "parts": [{"type": "tool", "callID": "1", "tool": "bash", "state": state}]},
     ]
-    session = read(write(tmp_path / "export.json", {"info": {"id": "o1", "directory": "/w"}, "messages": messages}))
+    exported = {"info": {"id": "o1", "directory": "/w"}, "messages": messages}
+    session = read(write(tmp_path / "export.json", exported))
     assert told(session) == ["> go", "bash make", "failed: no rule"]
     assert str(session.start) == "2025-11-20 10:00:00+00:00"
+    (tmp_path / "as-entire-keeps-it.jsonl").write_text(json.dumps(exported, indent=2))
+    assert told(read(tmp_path / "as-entire-keeps-it.jsonl")) == told(session)
+
+
+def test_what_opencode_tells_a_subagent_nobody_typed(tmp_path):
+    messages = [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "review the change"}]}]
+    exported = {"info": {"id": "o2", "parentID": "o1"}, "messages": messages}
+    (event,) = read(write(tmp_path / "export.json", exported)).events
+    assert event.thread
 
 
 SPECSTORY = """\
