@@ -408,7 +408,11 @@ def _explain_nothing(found: HubRecall) -> str:
 def _format_hit(hit: HubHit) -> list[str]:
     head = click.style(f"{one_line(hit.repository)} {shown_id(hit.memory.id)}", fg="yellow")
     copy = f"(nearly the same as {one_line(hit.copy_of)})" if hit.copy_of else ""
-    return [flow(head, one_line(hit.memory.content), copy), click.style(f"  {one_line(hit.link)}", dim=True)]
+    also = f"(also in {repositories(hit.also_in)})" if hit.also_in else ""
+    return [
+        flow(head, one_line(hit.memory.content), " ".join(filter(None, (copy, also)))),
+        click.style(f"  {one_line(hit.link)}", dim=True),
+    ]
 
 
 def _format_report(made: Report) -> str:

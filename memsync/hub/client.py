@@ -62,7 +62,7 @@ def _read_hit(told: Mapping[str, Any]) -> HubHit:
                     importance=float(told["importance"]), tags=tuple(map(str, told["tags"])), updated_at=written)  # fmt: skip
     places = {name: str(told[name]) for name in ("repository", "url", "link", "kind")}
     return HubHit(**places, memory=memory, score=float(told["score"]), confidence=float(told["confidence"]),
-                  copy_of=told.get("copy_of"))  # fmt: skip
+                  copy_of=told.get("copy_of"), also_in=int(told.get("also_in", 0)))  # fmt: skip
 
 
 def list_repositories(settings: Settings) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from memsync.index.spelling import build_grams
 from memsync.index.terms import embedding_text, is_word, length_of, live_anchors, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise
-from memsync.records import Memory
+from memsync.records import Memory, normal_form
 from memsync.skills.file import read as read_skill
 from memsync.skills.skills import make_record
 
@@ -47,6 +47,7 @@ class Prepared:
     counts: Mapping[int, int]
     length: int
     said: int  # equal for texts of the same words
+    text_hash: int  # equal for the same texts
 
 
 @cache
@@ -76,7 +77,8 @@ def prepare(rows: Sequence[Row]) -> tuple[list[Prepared], set[str]]:
         places = place_terms(live_anchors(row.memory))  # which make it no longer, as on a laptop
         counts = {key_of(row.kind, term): min(n, _LONGEST) for term, n in Counter([*terms, *places]).items()}
         said = signed(term_key(" ".join(sorted(tokenizer.terms(row.memory.content)))))
-        made.append(Prepared(row=row, counts=counts, length=length_of(terms, places), said=said))
+        text = signed(term_key(normal_form(row.memory.content)))
+        made.append(Prepared(row=row, counts=counts, length=length_of(terms, places), said=said, text_hash=text))
     return made, words
 
 
@@ -159,14 +161,14 @@ def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: st
     """Write *made* with their postings, and return their ids."""
     cursor.execute("select nextval('record_id_seq') from generate_series(1, %s)", [len(made)])
     ids = np.array([row[0] for row in cursor.fetchall()], np.int64)
-    columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, term_counts, said"
+    columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, term_counts, said, text_hash"
     with cursor.copy(f"copy record ({columns}) from stdin".encode()) as copy:
         for id_, one in zip(ids.tolist(), made, strict=True):
             row, memory = one.row, one.row.memory
             tags = [plain(tag.lower()) for tag in memory.tags]
             copy.write_row((id_, repo, row.kind, row.key[1], row.hash, row.line, row.number, commit,
                             plain(memory.memory_type), memory.importance, tags, memory.written_at, one.length,
-                            binary.spell_counts(one.counts), one.said))  # fmt: skip
+                            binary.spell_counts(one.counts), one.said, one.text_hash))  # fmt: skip
     sizes = [len(one.counts) for one in made]
     binary.put(
         cursor,

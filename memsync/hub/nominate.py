@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 BY_WORDS: Final = 250
 BY_MEANING: Final = 250
+_FURTHER: Final = (1, 4, 16)  # times as many, where most of them are copies of each other
+_ENOUGH: Final = 60  # different texts: more are not ranked for an answer
 FEW: Final = 30_000  # records below which all their vectors are compared
 _LEAST_TERMS: Final = 2
 _MOST_TERMS: Final = 12
@@ -158,7 +161,8 @@ def know_whole(connection: Connection[Any], query: Query, synonyms: Synonyms, re
     """Return what is known of the terms of *query*, of words like them and of their *synonyms*, and these words.
 
     Counted is what may be read, where that is little: the words of a million other records made other words rare, and
-    the answers of one repository worse. Of more it is the whole hub, whose counts are kept.
+    the answers of one repository worse. Of more it is the whole hub, whose counts are kept. What matches by chance is counted
+    over fewer records than were looked through: many repositories have few that a question could be about.
     """
     counted = reach if reach.records <= FEW else None
     row: Sequence[Any] | None = (reach.records, reach.length, reach.squares)
@@ -173,7 +177,7 @@ def know_whole(connection: Connection[Any], query: Query, synonyms: Synonyms, re
     seen |= _count_terms(connection, reach.kind, others, counted)
     alike = alike_words(query, near, lambda word: seen.get(word, 0), WIDENED)
     words = sorted({word for found in alike.values() for word in found}.union(filter(seen.get, called)))
-    return Whole(live, float(total), float(squares), seen, reach.records), words
+    return Whole(live, float(total), float(squares), seen, round(reach.records / sqrt(max(reach.number, 1)))), words
 
 
 def list_places(query: Query) -> list[str]:
@@ -220,8 +224,61 @@ def _find_like(connection: Connection[Any], terms: Iterable[str]) -> list[str]:
     return list(found)
 
 
+def nominate(
+    connection: Connection[Any],
+    query: Query,
+    numbers: Sequence[int] | None,
+    whole: Whole,
+    words: Sequence[str],
+    reach: Reach,
+    filters: Filters,
+) -> list[int]:
+    """Return the records that may answer *query* by its terms and *words* like them, its places, and its vector, if it has one.
+
+    Of copies, as forks have them, there is one; where most are copies and little is left, more is looked at.
+    """
+    asked, places = len(query.chunks), list_places(query)
+    ids: list[int] = []
+    for times in _FURTHER:
+        found = by_words(connection, whole, [*query.terms, *words], asked, reach, filters, times)
+        if places:
+            found += by_words(connection, whole, places, asked, reach, filters, times)
+        if numbers is not None:
+            found += by_meaning(connection, numbers, whole, reach, filters, times)
+        ids = _fold(connection, found, reach)
+        if len(ids) >= min(_ENOUGH, len(set(found)) // 2) or len(found) < BY_WORDS * times:
+            break
+    return ids
+
+
+def _fold(connection: Connection[Any], ids: Sequence[int], reach: Reach) -> list[int]:
+    """Return of *ids* the first of each text."""
+    rows = connection.execute(
+        "select min(id) from record where id = any(%s::bigint[]) and repo + 0 = any(%s::int[]) and kind = %s"
+        " group by coalesce(text_hash, id) order by 1",
+        [list(set(ids)), reach.repos, reach.kind],
+    )
+    return [row[0] for row in rows]
+
+
+def count_copies(connection: Connection[Any], ids: Sequence[int], reach: Reach) -> dict[int, int]:
+    """Return in how many other repositories the text of each record of *ids* is."""
+    rows = connection.execute(
+        "select r.id, count(distinct c.repo) from record r join record c on c.text_hash = r.text_hash and c.kind = r.kind"
+        " where r.id = any(%s::bigint[]) and r.repo <> c.repo and c.repo + 0 = any(%s::int[]) group by r.id",
+        [list(ids), reach.repos],
+    )
+    return dict(rows.fetchall())
+
+
 def by_words(
-    connection: Connection[Any], whole: Whole, terms: Sequence[str], asked: int, reach: Reach, filters: Filters
+    connection: Connection[Any],
+    whole: Whole,
+    terms: Sequence[str],
+    asked: int,
+    reach: Reach,
+    filters: Filters,
+    times: int = 1,
 ) -> list[int]:
     """Return the records with most of the rarest *terms*, each counted as the index counts it in a query of *asked* words."""
     damping = whole.damping(asked)
@@ -246,7 +303,7 @@ def by_words(
             "offset": damping.offset,
             "scale": damping.scale,
             "postings": _POSTINGS,
-            "most": BY_WORDS,
+            "most": BY_WORDS * times,
         },
     )
     return [row[0] for row in rows]
@@ -266,7 +323,12 @@ def choose_terms(whole: Whole, terms: Sequence[str], *, share: float = 1.0) -> l
 
 
 def by_meaning(
-    connection: Connection[Any], numbers: Sequence[int], whole: Whole, reach: Reach, filters: Filters
+    connection: Connection[Any],
+    numbers: Sequence[int],
+    whole: Whole,
+    reach: Reach,
+    filters: Filters,
+    times: int = 1,
 ) -> list[int]:
     """Return the records whose vectors are nearest to *numbers*: of few repositories exactly, else by the graph.
 
@@ -274,14 +336,14 @@ def by_meaning(
     """
     where, values = filters.where()
     join = f" join record r on r.id = v.record and {where}" if where else ""
-    values |= {"repos": reach.repos, "near": spell_vector(numbers), "most": BY_MEANING}
+    values |= {"repos": reach.repos, "near": spell_vector(numbers), "most": BY_MEANING * times}
     if reach.records <= FEW:
         query = (
             f"select v.record from embedding v{join} where v.repo = any(%(repos)s::int[])"
             " order by (v.numbers <=> %(near)s::halfvec) + 0 limit %(most)s"
         )
     else:
-        needed = int(2 * BY_MEANING * whole.live / max(reach.records, 1))
+        needed = int(2 * BY_MEANING * times * whole.live / max(reach.records, 1))
         set_locally(connection, {
             "hnsw.iterative_scan": "strict_order",
             "hnsw.ef_search": str(BY_MEANING),

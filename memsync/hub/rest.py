@@ -166,9 +166,9 @@ class Rest:
             )
         tip = Tip(branch=push.branch, commit=push.commit)
         if known.branch and known.branch != push.branch:
-            raise HubError(f"the default branch of {known.name} is {known.branch}; what is not merged is not taken")
+            raise PushRefused(f"the default branch of {known.name} is {known.branch}; what is not merged is not taken")
         if not known.branch and push.branch not in _USUAL:
-            raise HubError(f"the default branch of {known.name} is not known; ", Remedy("hub add", known.url, "--branch", push.branch),
+            raise PushRefused(f"the default branch of {known.name} is not known; ", Remedy("hub add", known.url, "--branch", push.branch),
                            " says that it is this one")  # fmt: skip
         outcome = sync.settle(
             self._hub.database,
@@ -192,7 +192,7 @@ class Rest:
             raise PushRefused(f"{bearer.name} may read {known.name}, but not push to it; ",
                               Remedy("hub grant --push", bearer.name, known.url), " lets it")  # fmt: skip
         if (push.branch, push.commit) != (bearer.job.branch, bearer.job.commit):
-            raise HubError("the token of this job is for another branch or commit")
+            raise PushRefused("the token of this job is for another branch or commit")
         with self._hub.database.writing() as connection:
             for known in sync.list_known(connection):
                 if search.web_address(known.url).lower() == bearer.job.repository.lower():
@@ -290,6 +290,7 @@ def describe() -> dict[str, Any]:
             "/v1/search": {"post": call("Search what may be read", Ask, scope="search")},
             "/v1/repositories": {"get": call("List what may be read", scope="search")},
             "/v1/push": {"post": call("Bring a repository's files from CI", Push, scope="push")},
+            "/mcp": {"post": call("MCP over streamable HTTP: the tool search_hub", scope="search")},
             "/webhook": {"post": call("Hear of a push, signed by the forge")},
             "/metrics": {"get": call("Counts for Prometheus", scope="metrics")},
             "/livez": {"get": call("Whether this process answers")},

@@ -143,7 +143,13 @@ create table due (repo int primary key references repo on delete cascade);
 create table delivery (id text primary key, at timestamptz not null default now());
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+# What copies of one text have in common, such as those of forks: an answer has one of them. Written by the next sync.
+_EIGHTH: Final = """
+alter table record add text_hash bigint;
+update repo set made_by = '';
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);
@@ -156,6 +162,7 @@ insert into meta values ('vectors_missing', '1') on conflict (key) do nothing;
 
 # What a first load leaves out, because an index that is built at the end is built in a fraction of the time.
 INDEXES: Final = {
+    "record_text": "create index if not exists record_text on record (text_hash)",
     "posting_term": "create index if not exists posting_term on posting (term, repo) include (record, count, length)",
     "embedding_repo": "create index if not exists embedding_repo on embedding (repo)",
     "embedding_near": "create index if not exists embedding_near on embedding using hnsw (numbers halfvec_cosine_ops)",

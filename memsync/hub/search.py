@@ -39,7 +39,10 @@ _DEFAULTS: Final = Settings()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubHit:
-    """A memory or skill of a repository, with how well it answers, as `Hit` has it, and where its line is."""
+    """A memory or skill of a repository, with how well it answers, as `Hit` has it, and where its line is.
+
+    `also_in`: how many other repositories have the same text.
+    """
 
     repository: str
     url: str
@@ -49,6 +52,7 @@ class HubHit:
     score: float
     confidence: float
     copy_of: str | None = None
+    also_in: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return what a person or a model needs of it; the text quoted, because it is somebody else's."""
@@ -67,6 +71,7 @@ class HubHit:
             "score": round(self.score, 4),
             "confidence": round(self.confidence, 4),
             **({"copy_of": self.copy_of} if self.copy_of else {}),
+            **({"also_in": self.also_in} if self.also_in else {}),
         }
 
 
@@ -112,8 +117,9 @@ def search(
         found, ranking = _ask(connection, usable, text, reach, filters, limit=limit, now=clock())
         shown = _find_shown(found, ranking)
         places = _read_places(connection, {one.repo for one in shown.values()})
+        copies = nominate.count_copies(connection, [one.id for one in shown.values()], reach)
     may = [match for match in ranking.matches if shown[match.memory.id].repo in places]  # a grant may end in between
-    hits = tuple(_as_hit(match, shown, places) for match in may)
+    hits = tuple(_as_hit(match, shown, places, copies) for match in may)
     with database.writing() as connection:
         ms = (time.perf_counter() - begun) * 1000
         access.note(connection, principal.name, face, "search", repos=reach.number, hits=len(hits), ms=ms)
@@ -145,14 +151,9 @@ def _ask(
     if not reach.number:
         return Nominees((), reach.kind), Ranking()
     whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
-    asked_words = len(query.chunks)
-    ids = nominate.by_words(connection, whole, [*query.terms, *words], asked_words, reach, filters)
-    if places := nominate.list_places(query):
-        ids += nominate.by_words(connection, whole, places, asked_words, reach, filters)
     asked = meaning.query(text) if meaning else None
-    if asked:
-        ids = [*ids, *nominate.by_meaning(connection, asked[0], whole, reach, filters)]
-    nominees = nominate.read(connection, sorted(set(ids)), reach, has_vectors=asked is not None)
+    ids = nominate.nominate(connection, query, asked[0] if asked else None, whole, words, reach, filters)
+    nominees = nominate.read(connection, ids, reach, has_vectors=asked is not None)
     rows = nominees.vectors(len(asked[0])) if asked else None
     sample = Sample(
         nominees.as_record, nominees.counted(), partial(key_of, reach.kind), meaning, _TOKENIZER, whole, words, rows
@@ -185,7 +186,9 @@ def _read_places(connection: Connection[Any], repos: set[int]) -> dict[int, tupl
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
-def _as_hit(match: Match, shown: dict[str, Nominee], places: dict[int, tuple[str, str]]) -> HubHit:
+def _as_hit(
+    match: Match, shown: dict[str, Nominee], places: dict[int, tuple[str, str]], copies: Mapping[int, int]
+) -> HubHit:
     nominee = shown[match.memory.id]
     name, url = places[nominee.repo]
     original = shown[match.copy_of] if match.copy_of and shown[match.copy_of].repo in places else None
@@ -198,6 +201,7 @@ def _as_hit(match: Match, shown: dict[str, Nominee], places: dict[int, tuple[str
         score=match.parts.score,
         confidence=match.confidence,
         copy_of=f"{places[original.repo][0]} {shown_id(original.memory.id)}" if original else None,
+        also_in=copies.get(nominee.id, 0),
     )
 
 

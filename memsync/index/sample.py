@@ -42,7 +42,7 @@ _NO_POSTINGS: Final = Base(
 class Whole(NamedTuple):
     """What is known of a whole collection: its records, their lengths in terms and the squares of these, added up.
 
-    `seen` says how many records have a term; `searched` how many were looked through, which are those that may be read.
+    `seen` says how many records have a term; `searched` among how many a match may be one by chance.
     """
 
     live: int

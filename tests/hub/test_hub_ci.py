@@ -164,10 +164,10 @@ def test_a_job_pushes_its_own_commit_and_nothing_else(hub, make, serve, forge):
     hub.add([f"{address}.git", "https://git.internal/other.git"])
     served = serve(issuers=ci.Issuers([forge.url], HUB))
     body = {"repository": address, "branch": "main", "commit": commit, "files": {".gobby/memories.jsonl": ""}}
-    assert served.ask("POST", "/v1/push", body, token=forge.sign(**GITHUB))[0] == 404, "of another commit"
+    assert served.ask("POST", "/v1/push", body, token=forge.sign(**GITHUB))[0] == 409, "of another commit"
     assert served.ask("POST", "/v1/search", {"query": "docker"}, token=forge.sign(**GITHUB))[0] == 403
     mine = {**GITHUB, "sha": commit}
-    assert served.ask("POST", "/v1/push", body | {"branch": "x"}, token=forge.sign(**mine))[0] == 404
+    assert served.ask("POST", "/v1/push", body | {"branch": "x"}, token=forge.sign(**mine))[0] == 409
     other = forge.sign(**{**mine, "repository": "o/unknown"})
     assert served.ask("POST", "/v1/push", body, token=other)[0] == 404
     trunk = forge.sign(**{**mine, "ref": "refs/heads/trunk"})

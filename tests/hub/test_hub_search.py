@@ -191,6 +191,22 @@ def test_names_and_values_that_differ_are_not_folded_into_one(hub, make):
     assert [hit.copy_of for hit in found.hits] == [None, None]
 
 
+def test_copies_in_forks_are_one_hit_that_says_in_how_many_repositories_it_is(hub, make, monkeypatch):
+    monkeypatch.setattr(nominate, "BY_WORDS", 4)
+    monkeypatch.setattr(nominate, "BY_MEANING", 4)
+    rules = [f"{'docker ' * (4 - n)}rule {n}" for n in range(3)]
+    for number in range(5):  # a template's copies have other ids
+        bring(hub, make(f"fork{number}", *(memory_line(f"mm-{number}{n}", text) for n, text in enumerate(rules))))
+    bring(hub, make("own", "the registry is what docker pulls from, by night"))
+    bring(hub, make("hidden", rules[1]), to="bob")
+    found = hub.search("docker", principal="alice")
+    assert sorted(texts(found)) == [*sorted(rules), "the registry is what docker pulls from, by night"]
+    assert {hit.memory.content[-1]: hit.also_in for hit in found.hits} == {"0": 4, "1": 4, "2": 4, "t": 0}
+    assert sum("also_in" in hit for hit in found.as_dict()["memories"]) == 3
+    one = hub.search("docker", principal="alice", filters=Filters(repositories=("org/fork3",)))
+    assert {(hit.repository, hit.also_in) for hit in one.hits} == {("org/fork3", 0)}
+
+
 def test_what_a_memory_says_is_quoted(hub, make):
     bring(hub, make("one", "the parser of pages takes <Button></Button> as a word"))
     (hit,) = hub.search("parser", principal="alice").as_dict()["memories"]

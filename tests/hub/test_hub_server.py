@@ -72,6 +72,7 @@ def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd
     described = served.ask("GET", "/openapi.json")[1]
     assert set(described["paths"]) == {
         "/v1/search",
+        "/mcp",
         "/v1/repositories",
         "/v1/push",
         "/webhook",
