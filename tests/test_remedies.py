@@ -105,7 +105,7 @@ SPELLED = {  # what holds two words that differ
 PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w*\}}")
 # Needs a hub, a commit, a session, or something to take back; it says so, and other tests run it where that is there.
 REFUSED = re.compile(
-    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|doctor --adopt|restore ID --at|memory extract|sessions show"
+    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|restore ID --at|memory extract|sessions show"
 )
 LAST = re.compile(r"(?:init|config|uninstall)\b")  # after these others would be refused
 ENDLESS = re.compile(r"ui|mcp|serve|hub init")  # or making a database; each has tests of its own

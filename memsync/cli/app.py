@@ -335,11 +335,7 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
 
 
 def _check_paths(project: Project | None, values: Iterable[object]) -> None:
-    """Refuse each path among *values* that is in the repository here and leads out of it.
-
-    Raises:
-        OutsideTree
-    """
+    """Refuse each path among *values* that is in the repository here and leads out of it."""
     from memsync.store.files import resolve_named
     from memsync.store.places import locate
 

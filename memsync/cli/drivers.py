@@ -139,7 +139,7 @@ def textconv(words: Sequence[str]) -> int:
         _say("usage: memsync git textconv FILE")
         return _USAGE
     try:
-        from memsync.format.blocks import readable
+        from memsync.format.textdiff import readable
 
         sys.stdout.buffer.write(readable(Path(words[0]).read_bytes()))
         sys.stdout.buffer.flush()

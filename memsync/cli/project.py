@@ -13,7 +13,6 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
-from memsync.cli.options import require_person
 from memsync.cli.words import is_dialogue
 from memsync.clients import known
 from memsync.errors import UsageError
@@ -21,7 +20,6 @@ from memsync.format.as_json import as_json
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.setup import installing, purging
-from memsync.setup.adopting import adopt_store
 from memsync.setup.demo import tell
 from memsync.setup.doctor import Finding, examine, fix_findings
 from memsync.setup.installing import Installed
@@ -193,27 +191,17 @@ def _format_installed(result: Installed, end: Sequence[str]) -> str:
 
 @command(cli, is_quiet=True)
 @click.option("--fix", is_flag=True, help="Repair what is safe; nothing is lost.")
-@click.option("--adopt", metavar="STORE", help="Take over a private store of an older memsync that is this project's.")
-def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
+def doctor(project: Project, /, fix: bool) -> Answer:
     """Look for problems; --fix repairs what is safe.
 
-    Exit 1 if there are any. Without --fix or --adopt nothing is written.
-    A private store that an older memsync made does not say whose it is. Where
-    nothing proves that it is this project's, it is named here, and --adopt
-    takes it over: only if you have kept private memories of this project.
+    Exit 1 if there are any. Without --fix nothing is written.
 
     \b
     Examples:
       memsync doctor
       memsync doctor --fix
-      memsync doctor --adopt payments-c9c216243c2b2d23
     """
-    done = []
-    if adopt:
-        require_person(project, "take over a private store")
-        done = [adopt_store(project, adopt)]
-        project = type(project)(project.layout._replace(), clock=project.clock, env=project.env)
-    done += fix_findings(project) if fix else []
+    done = fix_findings(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), _format_findings(found)])
     return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)

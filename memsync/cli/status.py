@@ -24,7 +24,6 @@ from memsync.memories.sync import Synced
 from memsync.memories.sync import sync as run
 from memsync.records import short_id
 from memsync.setup import installing
-from memsync.setup.adopting import explain_unclaimed
 from memsync.setup.client_status import ClientStatus, check_server, survey
 from memsync.setup.clients import refresh_blocks
 from memsync.setup.notes import Taken, take_in
@@ -58,7 +57,6 @@ def status(project: Project, /) -> Answer:
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),
         "flagged_skills": [f"{entry.skill.name}: {entry.flagged}" for entry in project.skills.list() if entry.flagged],
-        "unclaimed": [f"{path}: {what}" for path, what in explain_unclaimed(project)],
     }
     return Answer(value, _format_status(value, stores))
 
@@ -95,7 +93,6 @@ def _format_status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> s
     lines += [f"learned  {' and '.join(parts)} to approve or reject"] if parts else []
     lines += [*waiting(value["waiting"]), *(f"ignored  {one_line(why)}" for why in value["ignored"])]
     lines += [f"skill    {one_line(why)}; read it before an agent does" for why in value["flagged_skills"]]
-    lines += [click.style(one_line(why), fg="yellow") for why in value["unclaimed"]]
     if not value["command"] and not value["server"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)

@@ -122,11 +122,7 @@ def open_past(project: Project, rev: str) -> Iterator[Project]:
 def run(
     project: Project, cases: Sequence[Case], since: Project | None = None, track: Track = iter
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each of *cases*, and with *since*, the project at another time, what it would give.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
+    """Yield what becomes of each of *cases*, and with *since*, the project at another time, what it would give."""
     project.stores.refresh()
     known_ids = project.store("project").memories()
     for case in track(cases):

@@ -83,11 +83,7 @@ def prepare(
     until: dt.datetime | None = None,
     track: Track = iter,
 ) -> Trial:
-    """Read *sessions*, and the lines of *memories* or else those of the shared store of *project*.
-
-    Raises:
-        ImportFailed, StoreUnreadable
-    """
+    """Read *sessions*, and the lines of *memories* or else those of the shared store of *project*."""
     found = read_all(sessions, track)
     root = project.layout.root
     tree = Tree(root) if root and project.layout.git else None

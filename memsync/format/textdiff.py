@@ -1,4 +1,4 @@
-"""Two versions of a text, word by word, or line by line as a unified diff; neither takes minutes."""
+"""Memories as people read them, and two versions of a text: word by word, or line by line as a unified diff; neither takes minutes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from difflib import Match, SequenceMatcher
 from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
+from memsync.format import codec, jsonl
+from memsync.format.codec import Line
+
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _MANY: Final = 3_000  # words, beyond which whole lines are compared: comparing is quadratic
@@ -19,6 +22,7 @@ _MOST: Final = (
 _HUNK: Final = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@$")
 _MOST_LINES: Final = 100_000  # pairs of equal lines that are looked at in one pass
 _STEPS: Final = 5_000_000  # lines and pairs of all passes, one for each block that both have: about a second
+_BETWEEN: Final = ", "  # the entries of a list; one that has it in an entry is spelled as JSON
 _POPULAR: Final = 200  # lines, from which on difflib passes over those that are more than a hundredth of them
 
 
@@ -168,3 +172,28 @@ def _count_line_pairs(before: Sequence[str], after: Sequence[str]) -> int:
     counts, limit = Counter(after), len(after) // 100 + 1
     is_long = len(after) >= _POPULAR
     return sum(count * counts[row] for row, count in Counter(before).items() if not (is_long and counts[row] > limit))
+
+
+def readable(data: bytes) -> bytes:
+    """Return a memory file as text: the same for the same bytes, whatever the clock and the settings."""
+    blocks = filter(None, map(_spell, jsonl.read_lines(data)))
+    return "".join(f"{block}\n\n" for block in blocks).encode("utf-8", "backslashreplace")
+
+
+def _spell(line: Line) -> str:
+    if line.memory:
+        fields = codec.fields_of(line.memory)
+        del fields["id"], fields["content"]
+        kind = fields.pop("memory_type", line.memory.memory_type)
+        said = [f"{key}: {_value(value)}" for key, value in sorted(fields.items())]
+        text = [f"  {row}" for row in line.memory.content.splitlines()]
+        return "\n".join([f"{line.id} ({kind})", *text, *(f"    {row}" for row in said)])
+    if line.id and line.deleted_at:
+        return f"{line.id} removed {line.deleted_at.isoformat()}"
+    return line.raw.decode("utf-8", "backslashreplace") if line.raw.strip() else ""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) and _BETWEEN not in item for item in value):
+        return _BETWEEN.join(value)
+    return value if isinstance(value, str) else codec.spell(value)

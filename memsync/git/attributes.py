@@ -23,7 +23,6 @@ _MEMORIES: Final = f"{STORE_DIR}/{MEMORIES} merge=memsync diff=memsync text eol=
 _FILTERED: Final = _MEMORIES.replace(b"text eol=lf", b"-text")
 _SKILLS: Final = f"{SKILLS}/*/SKILL.md merge=memsync-skill".encode()
 LINES: Final = (_MEMORIES, _FILTERED, _SKILLS)
-_EARLIER: Final = {f"{STORE_DIR}/{MEMORIES} text eol=lf".encode(): _MEMORIES}  # what older versions wrote
 _UNSPECIFIED: Final = "unspecified"
 
 
@@ -33,7 +32,7 @@ def add_lines(data: bytes, newline: bytes = b"\n", *, is_filtered: bool = False)
     A rule for merging of the user's stays, and ours is left out. With *is_filtered* git is to take what a filter makes
     of the memories as bytes.
     """
-    rows = update_lines(data, is_filtered=is_filtered).splitlines(keepends=True)
+    rows = (take_as_bytes(data) if is_filtered else data).splitlines(keepends=True)
     said: dict[bytes, set[bytes]] = {}
     for name, *words in filter(None, map(bytes.split, rows)):
         said.setdefault(name, set()).update(map(_name_of, words))
@@ -53,14 +52,13 @@ def _name_of(word: bytes) -> bytes:
 
 def is_ours(row: bytes) -> bool:
     """Tell whether *row* is a line of ours, whole or without what a user's own says."""
-    return row in _EARLIER or (b" merge=" in row and any({*row.split()} <= {*line.split()} for line in LINES))
+    return b" merge=" in row and any({*row.split()} <= {*line.split()} for line in LINES)
 
 
-def update_lines(data: bytes, *, is_filtered: bool) -> bytes:
-    """Return *data* with those of our lines that are there as `add_lines` writes them."""
-    new = dict.fromkeys((*_EARLIER, _MEMORIES), _FILTERED) if is_filtered else _EARLIER
+def take_as_bytes(data: bytes) -> bytes:
+    """Return *data* with git told to take what a filter makes of memories as bytes, where our line about them is there."""
     rows = data.splitlines(keepends=True)
-    return b"".join(new.get(bare, bare) + row[len(bare) :] for row in rows for bare in [row.rstrip(b"\r\n")])
+    return b"".join(row.replace(_MEMORIES, _FILTERED) if row.rstrip(b"\r\n") == _MEMORIES else row for row in rows)
 
 
 def remove_lines(data: bytes, committed: bytes) -> bytes:

@@ -14,11 +14,7 @@ from memsync.store.checkout import Checkout
 MERGE: Final = "memsync"
 SKILL: Final = "memsync-skill"
 ALIAS: Final = "alias.memories"
-# What older versions set: with a textconv, what `git diff` says is no patch of the file any more.
-_EARLIER: Final = tuple(f"diff.{MERGE}.{key}" for key in ("textconv", "cachetextconv", "xfuncname"))
-_CACHE: Final = f"refs/notes/textconv/{MERGE}"  # where git kept what textconv said
 CONFIGURED: Final = "configured git to merge memories record by record in this clone"
-PLAIN: Final = "`git diff` of memories is a patch again; `git memories diff` shows them for reading"
 
 
 def settings(program: str) -> dict[str, str]:
@@ -58,27 +54,7 @@ def install(top: Path) -> list[str]:
     found = list_missing(top)
     for name, value in found.items():
         _set(top, "--replace-all", name, value)
-    return [*([CONFIGURED] if found else []), *make_patches_plain(top)]
-
-
-def make_patches_plain(top: Path) -> list[str]:
-    """Take out of the clone of *top* what would make `git diff` of memories no patch, and say so.
-
-    Raises:
-        GitRefused
-    """
-    names = list_misleading(top)
-    for name in names:
-        _set(top, "--unset-all", name)
-    if names:
-        drop_cache(top)
-    return [PLAIN] if names else []
-
-
-def list_misleading(top: Path) -> list[str]:
-    """Return the settings of the clone of *top* that make `git diff` of memories no patch."""
-    now = _read_section(top)
-    return [name for name in _EARLIER if name in now]
+    return [CONFIGURED] if found else []
 
 
 def list_missing(top: Path) -> dict[str, str]:
@@ -95,24 +71,14 @@ def _is_ours(alias: str) -> bool:
 
 
 def uninstall(top: Path) -> list[str]:
-    """Take out what `install` wrote, and say so.
-
-    Raises:
-        GitRefused
-    """
+    """Take out what `install` wrote, and say so."""
     now = _read_section(top)
     if ALIAS in now and _is_ours(now[ALIAS]):
         _set(top, "--unset-all", ALIAS)
     sections = sorted({name.rpartition(".")[0] for name in now if name != ALIAS})
     for section in sections:
         _set(top, "--remove-section", section)
-    drop_cache(top)
     return [f"removed {section} from git's configuration" for section in sections]
-
-
-def drop_cache(top: Path) -> None:
-    """Drop what git keeps of the readable form of memories that it has shown."""
-    Checkout(top).run("update-ref", "-d", _CACHE)
 
 
 def find_command(checkout: Checkout) -> str | None:

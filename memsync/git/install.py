@@ -42,11 +42,7 @@ class Hooks:
 
 
 def find_hooks(checkout: Checkout, layout: Layout) -> Hooks:
-    """Ask git where the hooks of *checkout* are.
-
-    Raises:
-        GitRefused
-    """
+    """Ask git where the hooks of *checkout* are."""
     top = checkout.top
     directory = Path(os.path.realpath(top / checkout.do("rev-parse", "--git-path", "hooks")))
     assert layout.git is not None
@@ -163,11 +159,7 @@ def _create(path: Path, data: bytes) -> None:
 
 
 def uninstall(layout: Layout) -> list[str]:
-    """Take our blocks out, so that every hook is what it was, byte for byte; say what was done.
-
-    Raises:
-        GitRefused, StoreError
-    """
+    """Take our blocks out, so that every hook is what it was, byte for byte; say what was done."""
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     hooks = find_hooks(checkout, layout)
@@ -200,11 +192,7 @@ def _uninstall_one(path: Path) -> Iterator[str]:
 
 
 def find_blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
-    """Yield what hooks in the work tree would be without our blocks; not those that the index has with them.
-
-    Raises:
-        GitRefused, StoreError
-    """
+    """Yield what hooks in the work tree would be without our blocks; not those that the index has with them."""
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     hooks = find_hooks(checkout, layout)
@@ -224,11 +212,7 @@ def find_blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
 
 
 def status(layout: Layout) -> dict[str, Any]:
-    """Return what git says: where hooks are, and for each of ours `installed`, `outdated`, `off` or `missing`.
-
-    Raises:
-        GitRefused
-    """
+    """Return what git says: where hooks are, and for each of ours `installed`, `outdated`, `off` or `missing`."""
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     noted, command = read_noted(checkout), driver.find_command(checkout)
@@ -246,11 +230,7 @@ def status(layout: Layout) -> dict[str, Any]:
 
 
 def find_states(layout: Layout, noted: Sequence[str] | None) -> tuple[Hooks, dict[str, str]]:
-    """Return where the hooks are, and the state of each of ours as `status` says it, where *noted* is what `read_noted` does.
-
-    Raises:
-        GitRefused
-    """
+    """Return where the hooks are, and the state of each of ours as `status` says it, where *noted* is what `read_noted` does."""
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     hooks = find_hooks(checkout, layout)

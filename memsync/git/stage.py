@@ -45,20 +45,12 @@ def list_paths(checkout: Checkout, store: Store) -> list[str]:
 
 
 def state(checkout: Checkout, path: str) -> str:
-    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed.
-
-    Raises:
-        GitRefused
-    """
+    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed."""
     return read_states(checkout, [path])[path]
 
 
 def read_states(checkout: Checkout, paths: Sequence[str]) -> dict[str, str]:
-    """Return what `state` does of each of *paths*; without renames, which git sees only between paths of one question.
-
-    Raises:
-        GitRefused
-    """
+    """Return what `state` does of each of *paths*; without renames, which git sees only between paths of one question."""
     words = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *paths)
     rows = [(row[:2], row[3:].rstrip("/")) for row in checkout.do(*words).split("\0") if row]
     return {path: next((letters for letters, name in rows if _is_about(name, path)), "  ") for path in paths}
@@ -79,9 +71,6 @@ def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
 
     Nothing else of the user's is touched: only the memory file, and the first
     time the two small files that belong to it. What looks like a secret is not staged.
-
-    Raises:
-        GitRefused, StoreError
     """
     path = path_of(checkout, store)
     letters = state(checkout, path)
@@ -93,11 +82,7 @@ def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
 
 
 def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
-    """Put the file as it is into the index, unless a line that is new looks like a secret.
-
-    Raises:
-        GitRefused, StoreError
-    """
+    """Put the file as it is into the index, unless a line that is new looks like a secret."""
     path = path_of(checkout, store)
     head = checkout.run("cat-file", "blob", f"HEAD:{path}")
     if head.code and state(checkout, path) == "??" and (left := find_removal(checkout, path)):
@@ -113,11 +98,7 @@ def find_removal(checkout: Checkout, path: str) -> Left:
 
 
 def stage_whole(checkout: Checkout, store: Store) -> Left:
-    """Put the file as it is into the index, whatever the user staged of it, and so say that its conflict is resolved.
-
-    Raises:
-        GitRefused
-    """
+    """Put the file as it is into the index, whatever the user staged of it, and so say that its conflict is resolved."""
     path = path_of(checkout, store)
     if not os.path.lexists(checkout.top / path):
         return Left()  # nothing was ever written

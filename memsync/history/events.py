@@ -111,9 +111,6 @@ def events(project: Project, ref: str | None = None, held: dict[str, bytes] | No
 
     Looks at what led to HEAD, and for a memory that was never there at every
     branch, tag and stash. *held* is what a `reader` of *ref* has read already.
-
-    Raises:
-        NoHistory, MemoryNotFound, AmbiguousId
     """
     files = files_of(project)
     if ref is None:
@@ -131,9 +128,6 @@ def newest_events(project: Project, most: int) -> tuple[list[Event], datetime | 
     """Return what `events` does of the *most* latest commits, and when the newest of the others was written; None: there are none.
 
     Of all commits, where those do not stand for themselves: a file that was renamed, a branch that came in later.
-
-    Raises:
-        NoHistory
     """
     files = files_of(project)
     head = history.head(files.root)

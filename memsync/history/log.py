@@ -60,9 +60,6 @@ def read_log(
     """Return what happened *since* to memories of *scope*, the newest first, *limit* at most, and whether there is more.
 
     That is commits, what is not committed yet, and what is outside of git. Of the commits no more are read than that takes.
-
-    Raises:
-        StoreUnreadable, OutsideTree
     """
     others = [where for where in project.stores if where != "project" and scope in (None, where)]
     rest = [row for where in others for row in _read_store(project, where)]

@@ -48,9 +48,6 @@ def find_lost(project: Project) -> list[Lost]:
     """Return the memories that were written here and are neither in a store nor in any commit, branch or stash.
 
     One that says what another says now is not lost, nor one whose text was edited by hand.
-
-    Raises:
-        NoHistory, StoreError
     """
     last = _read_last(project)
     found: list[Lost] = []
@@ -80,9 +77,6 @@ def find_returned(project: Project) -> list[Lost]:
     """Return the memories that were forgotten here and are in a store again as they were, though no commit took them out.
 
     What somebody brought back, or has edited, is not among them, whenever that was: a merge brings an edit of others.
-
-    Raises:
-        NoHistory, StoreError
     """
     last, found = _read_last(project), list[Lost]()
     for scope, store in project.stores.items():
@@ -100,11 +94,7 @@ def find_returned(project: Project) -> list[Lost]:
 
 
 def find_dropped(project: Project) -> list[str]:
-    """Return the ids of the memories of HEAD that no store has, though nobody forgot them here: an editor may have emptied the file.
-
-    Raises:
-        NoHistory, StoreError
-    """
+    """Return the ids of the memories of HEAD that no store has, though nobody forgot them here: an editor may have emptied the file."""
     store = project.stores.get("project")
     if store is None or project.layout.git is None or under_way(project.layout.git):
         return []

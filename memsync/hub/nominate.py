@@ -15,9 +15,9 @@ import numpy as np
 from memsync.hub import binary
 from memsync.hub.database import set_locally
 from memsync.hub.ingest import key_of, read_row, spell_vector
+from memsync.hub.sample import Counted, Whole, alike_words, rows_of
 from memsync.index.query import Query
 from memsync.index.rank import Record
-from memsync.index.sample import Counted, Whole, alike_words, rows_of
 from memsync.index.scale import NOMINATED, PLACE, WIDENED
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import trigrams

@@ -16,10 +16,10 @@ from memsync.hub.database import Database
 from memsync.hub.ingest import key_of
 from memsync.hub.intake import MEMORIES, SKILLS
 from memsync.hub.nominate import Filters, Nominee, Nominees, Reach
+from memsync.hub.sample import Sample
 from memsync.index.embed import Meaning
 from memsync.index.query import parse
 from memsync.index.rank import Match, Ranking
-from memsync.index.sample import Sample
 from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
 from memsync.memories.filters import effective_importance

@@ -36,9 +36,6 @@ def run_daily(project: Project) -> Mapping[str, Any]:
     """Do what `janitor.automatic` says: look and count, or also do what needs no person; and keep the report.
 
     A model is asked only where its word is done, within its budget.
-
-    Raises:
-        ConfigError, StoreError
     """
     place = project.layout.place(project.default_scope)
     how = project.settings.janitor_automatic

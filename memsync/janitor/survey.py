@@ -24,11 +24,7 @@ _ALL: Final = Filters()
 
 
 def survey(project: Project, tasks: Collection[Task], *, track: Track = untracked) -> Plan:
-    """Return what the *tasks* find to do, in every store that may be written.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
+    """Return what the *tasks* find to do, in every store that may be written."""
     plan = Plan()
     by_scope = list_by_scope(project)
     if "dedup" in tasks:

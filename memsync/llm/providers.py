@@ -48,11 +48,7 @@ class Provider(Protocol):
         ...
 
     def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
-        """Return what the model writes.
-
-        Raises:
-            Busy, LlmUnavailable, LlmNotConfigured, LlmRefused, LlmBadAnswer
-        """
+        """Return what the model writes."""
         ...
 
 

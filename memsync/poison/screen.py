@@ -163,17 +163,13 @@ def _phrases(*, is_latin: bool) -> tuple[dict[str, list[int]], list[tuple[str, s
 @lru_cache(4096)
 def _told(line: str) -> tuple[frozenset[str], ...]:
     """Return the keys of those groups of *line* that have any, the most telling first."""
-    groups = map(_keys, _split_groups(line))
+    groups = map(_keys, line.replace(" ... ", " .. ").split(" .. "))
     return tuple(sorted((group for group in groups if "" not in group), key=len))
 
 
 def _fold_lines(lines: str) -> Iterable[str]:
     rows = lines.strip().split("\n")
     return map(" ".join, map(str.split, map(str.lower, rows))) if lines.isascii() else map(folded, rows)
-
-
-def _split_groups(line: str) -> list[str]:
-    return line.replace(" ... ", " .. ").split(" .. ")
 
 
 def _keys(group: str) -> frozenset[str]:

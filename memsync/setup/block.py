@@ -96,21 +96,13 @@ def _find(text: str) -> tuple[int, int, int] | None:
 
 
 def remove(text: str, _: Sequence[Entry]) -> str:
-    """Return *text* without our block.
-
-    Raises:
-        NotOurs
-    """
+    """Return *text* without our block."""
     place = _find(text)
     return text[: place[0]] + text[place[2] :] if place else text
 
 
 def compare(text: str, wanted: Sequence[Entry]) -> Look:
-    """Compare *text* with *wanted*: another block of ours is stale.
-
-    Raises:
-        NotOurs
-    """
+    """Compare *text* with *wanted*: another block of ours is stale."""
     place = _find(text)
     block = text[place[1] : place[2]].replace("\r\n", "\n") if place else ""
     is_same = block == wanted[0].value

@@ -77,9 +77,6 @@ def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools
     """Return what has to change so that *clients* know memsync; nothing for what is in place already.
 
     With *allow_tools* they may also read with it without asking.
-
-    Raises:
-        SettingsRefused, StoreError
     """
     found = [
         target
@@ -99,11 +96,7 @@ def _plan_addition(target: Target) -> Change:
 
 
 def refresh_blocks(project: Project) -> list[Change]:
-    """Make our blocks in AGENTS.md and the like say what the memories do now, where they are; never under stealth.
-
-    Raises:
-        SettingsRefused, StoreError
-    """
+    """Make our blocks in AGENTS.md and the like say what the memories do now, where they are; never under stealth."""
     if project.settings.stealth or project.layout.root is None:
         return []
     changes = [
@@ -116,11 +109,7 @@ def refresh_blocks(project: Project) -> list[Change]:
 
 
 def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> list[Change]:
-    """Return what has to change so that *clients* do not know memsync any more.
-
-    Raises:
-        SettingsRefused, StoreError
-    """
+    """Return what has to change so that *clients* do not know memsync any more."""
     notes = _read_notes(_choose_place(project, stealth=stealth))
     found = [
         target
@@ -132,11 +121,7 @@ def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> 
 
 
 def enroll(project: Project, clients: Iterable[str], *, leave: bool = False) -> None:
-    """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more.
-
-    Raises:
-        StoreError
-    """
+    """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more."""
     place, key = project.layout.place("global"), project.layout.place("private").directory.name
     notes = _read_notes(place)
     users = {name: set(list_only(keys, str)) for name, keys in notes.get(_USERS, {}).items()}

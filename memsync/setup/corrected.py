@@ -15,11 +15,7 @@ from memsync.setup.clients import refresh_blocks
 
 
 def follow(project: Project, corrections: Iterable[Entry]) -> list[Said]:
-    """Do what follows of *corrections*, which stand for other memories now, and return where else those are still said.
-
-    Raises:
-        SettingsRefused, StoreError
-    """
+    """Do what follows of *corrections*, which stand for other memories now, and return where else those are still said."""
     found = []
     for number, entry in enumerate(corrections):
         if number == 0:

@@ -13,8 +13,8 @@ from memsync.agents.actions import check
 from memsync.agents.serving import list_servers
 from memsync.check.survey import summarize
 from memsync.errors import MemsyncError, blaming
-from memsync.format import blocks, jsonl, merge, text_merges
-from memsync.git import attributes, conflict, driver
+from memsync.format import jsonl, text_merges
+from memsync.git import attributes, conflict
 from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
 from memsync.history import audit
 from memsync.history.lost import find_dropped, find_lost, find_returned
@@ -22,7 +22,6 @@ from memsync.index import static
 from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
-from memsync.setup.adopting import explain_unclaimed
 from memsync.setup.client_status import check_server, is_ours, survey
 from memsync.store import checkout, files, workflow
 from memsync.store.checkout import Checkout
@@ -53,7 +52,6 @@ def examine(project: Project) -> list[Finding]:
         found.append(Finding("note", str(project.layout.start), "a bare repository: no project memories"))
     if project.layout.home is None:
         found.append(Finding("warning", "HOME", "no home directory: no global or private memories"))
-    found += [Finding("warning", str(path), what) for path, what in explain_unclaimed(project)]
     found += _examine_trust(project)
     found += _find_secrets(project)
     for store in project.stores.values():
@@ -184,19 +182,14 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_lines(store: Store) -> Iterator[Finding]:
     path = store.place.memories
     lines = jsonl.read_lines(files.read(store.path)[0])
-    shown = list(blocks.find(lines))
-    for block in shown:
-        what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
-        yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
     split = {} if jsonl.in_conflict(lines) else text_merges.find(lines)
     for id_, sides in split.items():
         what = f"a merge of text left {len(sides)} versions of {shown_id(id_)}, which are merged; the next write makes it so"
         yield Finding("note", str(path), what, fixable=True)
     for problem in store.problems():
-        if not any(block.start < problem.number <= block.end for block in shown):
-            level: Level = "note" if problem.harmless else "warning"
-            is_fixable = problem.harmless or problem.is_conflict
-            yield Finding(level, f"{path}:{problem.number}", problem.why, fixable=is_fixable)
+        level: Level = "note" if problem.harmless else "warning"
+        is_fixable = problem.harmless or problem.is_conflict
+        yield Finding(level, f"{path}:{problem.number}", problem.why, fixable=is_fixable)
 
 
 def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
@@ -267,12 +260,6 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     yield from (Finding("note", "git", what) for what in (rule.describe_filter() if rule else ()))
     for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout, noted)):
         yield Finding("note" if noted is None else "warning", "git", what)
-    if driver.list_misleading(project.layout.git.root):
-        what = (
-            "git diff of memories is no patch, because of diff.memsync.textconv; tools that put parts of files aside "
-            "(lint-staged, lefthook) would write its output into the file"
-        )
-        yield Finding("warning", "git", what, fixable=True)
     if noted is None or project.settings.stealth:
         return  # nobody asked for hooks in this clone
     hooks, states = find_states(project.layout, noted)
@@ -286,9 +273,6 @@ def fix_findings(project: Project) -> list[str]:
     """Do what is safe, and say what was done: conflicts resolved, canonical form, missing ids, modes.
 
     Duplicates are collapsed to their last line; the others stay in the local history.
-
-    Raises:
-        StoreError
     """
     done = list(_fix_git(project.layout))
     for store in project.stores.values():
@@ -303,17 +287,16 @@ def fix_findings(project: Project) -> list[str]:
 
 
 def _fix_git(layout: Layout) -> Iterator[str]:
-    """Make patches of memories plain, and let git take what a filter makes of them as bytes."""
+    """Let git take what a filter makes of memories as bytes."""
     if layout.git is None or layout.project is None:
         return
-    yield from driver.make_patches_plain(layout.git.root)
     git, name = checkout.find_checkout(layout.project.memories)
     rule = attributes.read_rule(git, name, has_driver=True)  # also before git has the file
     if not rule.damages:
         return
     path = files.resolve_inside(layout.project.directory.parent / ".gitattributes", layout.project.tree)
     data, _ = files.read(path)
-    if (new := attributes.update_lines(data, is_filtered=True)) != data:
+    if (new := attributes.take_as_bytes(data)) != data:
         files.rewrite(path, new, was=data)
         yield f"{path}: git takes what the filter {rule.filter} makes as bytes; `git add --renormalize {rule.path}` and commit both"
 
@@ -324,9 +307,6 @@ def _fix_file(project: Project, store: Store) -> Iterator[str]:
     store.refresh()
     if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
         yield f"{store.place.memories}: resolved the git conflict; every text of both sides is kept"
-    if found := list(blocks.find(jsonl.read_lines(files.read(store.path)[0]))):
-        store.export(settle=lambda lines: blocks.mend(merge.settle(lines)))
-        yield f"{store.place.memories}: made {count(len(found), 'memory')} again of what a patch had put there"
     nameless = store.nameless()
     if nameless:
         with store.writing():

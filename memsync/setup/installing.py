@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memsync.clients import known
 from memsync.errors import MemsyncError, StoreError
-from memsync.git import attributes, driver
+from memsync.git import attributes
 from memsync.git import install as git
 from memsync.git.hookfile import NAMES as HOOKS
 from memsync.memories.project import Project
@@ -179,14 +179,12 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
     try:
         hooks, states = git.find_states(project.layout, git.read_noted(Checkout(project.layout.git.root)))
         lacking = [name for name, state in states.items() if state != "installed"]
-        misleading = driver.list_misleading(project.layout.git.root)
         said = git.install(project.layout) if not dry_run else []
     except MemsyncError as error:
         return [], [f"git: the hooks were not installed: {error}"]
     if hooks.keeper == "lefthook":
         return [], said
-    done = [f"git: installed the hooks {', '.join(lacking)}"] if lacking else []
-    return [*done, *([f"git: {driver.PLAIN}"] if misleading else [])], []
+    return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
 
 
 def _make_undo(clients: Sequence[str], *, hooked: bool) -> str:

@@ -88,9 +88,6 @@ def remove(text: str, wanted: Sequence[Entry], kept: Collection[Keys] = ()) -> s
     """Return *text* without anything of ours, nor the containers that this empties, except those *kept*.
 
     Ours are hooks where *wanted* has some, the server, and the words of *wanted* in lists, such as permissions.
-
-    Raises:
-        NotJson
     """
     return _drop(text, lambda _: True, kept, wanted)
 
@@ -161,11 +158,7 @@ def _find_events(root: Node, wanted: Sequence[Entry]) -> Iterator[tuple[Keys, No
 
 
 def list_words(text: str, wanted: Sequence[Entry]) -> list[str]:
-    """Return which of the words that are *wanted* are in *text*.
-
-    Raises:
-        NotJson
-    """
+    """Return which of the words that are *wanted* are in *text*."""
     root = jsonedit.parse(text) if wanted and text.strip(BLANK) else None
     return [own.word for own in find_owned(root, wanted) if own.word] if root else []
 
@@ -192,11 +185,7 @@ def _find_owned_in_item(keys: Keys, event: Node, at: int, item: Node) -> Iterato
 
 
 def compare(text: str, wanted: Sequence[Entry]) -> Look:
-    """Compare *text* with *wanted*.
-
-    Raises:
-        NotJson
-    """
+    """Compare *text* with *wanted*."""
     root = jsonedit.parse(text if text.strip(BLANK) else _EMPTY)
     found = list(find_owned(root, wanted))
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]

@@ -43,11 +43,7 @@ class _Notes(NamedTuple):
 
 
 def take_in(project: Project) -> Taken:
-    """Propose what the clients of `memory.bridges` noted since the last time, unless it is stored, waits or was rejected.
-
-    Raises:
-        StoreError
-    """
+    """Propose what the clients of `memory.bridges` noted since the last time, unless it is stored, waits or was rejected."""
     proposals: list[Proposal] = []
     problems: list[str] = []
     for notes in _list_notes(project):

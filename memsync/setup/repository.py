@@ -28,11 +28,7 @@ class Step(NamedTuple):
 
 
 def init(project: Project) -> list[str]:
-    """Make the project ready for memories, and say what was made. Does nothing the second time.
-
-    Raises:
-        NoStore, StoreError
-    """
+    """Make the project ready for memories, and say what was made. Does nothing the second time."""
     place = project.layout.place(project.default_scope)
     files.prepare(place)
     done = []
@@ -44,11 +40,7 @@ def init(project: Project) -> list[str]:
 
 
 def steps(project: Project, scope: Scope) -> Iterator[Step]:
-    """Yield what the store of *scope* still lacks; looking writes nothing.
-
-    Raises:
-        NoStore, StoreError
-    """
+    """Yield what the store of *scope* still lacks; looking writes nothing."""
     place = project.layout.place(scope)
     if not place.memories.exists():
         yield Step(f"created {place.memories}", lambda: files.create(place.memories, b"", private=place.private))

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
 from memsync.format import codec, jsonl, merge
-from memsync.git import attributes, driver, install
+from memsync.git import attributes, install
 from memsync.learn import candidates
 from memsync.memories import sharing
 from memsync.memories.project import Project
@@ -68,11 +68,7 @@ class Off:
 
 
 def plan_off(project: Project) -> Off:
-    """Return what may come back: what was shared before, or written because stealth was on, and passes the checks of `share`.
-
-    Raises:
-        NoStore, StoreError
-    """
+    """Return what may come back: what was shared before, or written because stealth was on, and passes the checks of `share`."""
     store = project.store("private")
     project.stores.refresh()
     notes = bystealth.read(store.place.local)
@@ -149,11 +145,7 @@ def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Seq
 
 
 def take(project: Project, also: Sequence[Taken], clients: Sequence[str]) -> None:
-    """Take *also* out of the work tree, files of *clients*, and keep them for the way back.
-
-    Raises:
-        StoreError
-    """
+    """Take *also* out of the work tree, files of *clients*, and keep them for the way back."""
     if also:
         _park(project, also, clients)
     for one in also:
@@ -267,8 +259,6 @@ def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str
         shutil.rmtree(place.local, ignore_errors=True)
         with suppress(OSError):
             place.directory.rmdir()
-        if project.layout.git:
-            driver.drop_cache(project.layout.git.root)
     except OSError as error:
         why = f"{error.strerror or error}; the memories are in {private.memories} now"
         raise StoreNotWritable(

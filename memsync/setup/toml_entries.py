@@ -28,11 +28,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def compare(text: str, wanted: Sequence[Entry]) -> Look:
-    """Compare *text* with *wanted*.
-
-    Raises:
-        NotToml
-    """
+    """Compare *text* with *wanted*."""
     return look(wanted, [one for one in wanted if _has(text, one.keys[0])])
 
 
@@ -84,11 +80,7 @@ def _add_inline(text: str, tables: str, value: dict[str, Any]) -> str:
 
 
 def remove(text: str, wanted: Sequence[Entry]) -> str:
-    """Return *text* without our server; a server of that name which is not ours stays.
-
-    Raises:
-        NotToml
-    """
+    """Return *text* without our server; a server of that name which is not ours stays."""
     for one in wanted:
         if _has(text, one.keys[0]):
             text = _remove(text, one.keys[0], one.value)

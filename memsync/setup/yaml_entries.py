@@ -15,11 +15,7 @@ _STEP = "  "
 
 
 def compare(text: str, wanted: Sequence[Entry]) -> Look:
-    """Compare *text* with *wanted*.
-
-    Raises:
-        NotYaml
-    """
+    """Compare *text* with *wanted*."""
     return look(wanted, [one for one in wanted if is_server(_read_servers(text, one).get(SERVER))])
 
 

@@ -249,11 +249,7 @@ class Skills:
         return self.get(name, entry.scope)
 
     def delete(self, ref: str, scope: Scope | None = None) -> SkillEntry:
-        """Move a skill with all its files to the local trash, and return it; `restore` brings it back.
-
-        Raises:
-            SkillNotFound, StoreError
-        """
+        """Move a skill with all its files to the local trash, and return it; `restore` brings it back."""
         entry = self.get(ref, scope)
         store = self.store_to_write(entry.scope)
         with store.writing():
@@ -285,11 +281,7 @@ class Skills:
         self._project.journal.note_change(mark_text(what, scope), f"skill {verb} {name}{where}")
 
     def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
-        """Return a skill to follow, and count the use; with an *outcome* count that instead.
-
-        Raises:
-            SkillNotFound, AmbiguousSkill
-        """
+        """Return a skill to follow, and count the use; with an *outcome* count that instead."""
         entry = self.get(ref, scope)
         state = self._project.state(entry.scope)
         if outcome is None:
@@ -299,11 +291,7 @@ class Skills:
         return self.get(ref, scope)
 
     def validate(self, refs: Iterable[str] = (), *, fix: bool = False) -> builtins.list[Checked]:
-        """Check the given skills, else all, as clients and the specification's validator do; with *fix* fix them.
-
-        Raises:
-            SkillNotFound, StoreError
-        """
+        """Check the given skills, else all, as clients and the specification's validator do; with *fix* fix them."""
         entries = [self.get(ref) for ref in refs] or self.list()
         return [self._validate(entry, fix=fix) for entry in entries]
 

@@ -101,11 +101,7 @@ class SkillStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock of the skills: decide and write inside.
-
-        Raises:
-            LockTimeout, StoreNotWritable, OutsideTree
-        """
+        """Hold the lock of the skills: decide and write inside."""
         files.prepare(self.place)
         with lock(self.place.local / "skills.lock"):
             yield

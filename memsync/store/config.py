@@ -187,11 +187,7 @@ def _edit(place: Place, key: str, change: Callable[..., str]) -> None:
 
 
 def read_own(place: Place, key: str) -> Any:
-    """Return what the file of *place* itself says of *key*; None if it says nothing.
-
-    Raises:
-        ConfigError, StoreError
-    """
+    """Return what the file of *place* itself says of *key*; None if it says nothing."""
     found = [value for name, value in _flatten(_read_yaml(place)) if ALIASES.get(name, name) == key]
     return parse_value(key, found[-1]) if found else None
 
@@ -201,9 +197,6 @@ def copy(values: Mapping[str, Any], to: Place) -> dict[str, Any]:
 
     What *to* says already wins, as it did. The caller holds its lock. Values, not what a file says: a
     repository's file may say more than what `trust` lets pass.
-
-    Raises:
-        ConfigError, StoreError
     """
     copied = {key: value for key, value in values.items() if read_own(to, key) is None}
     for key, value in copied.items():
@@ -212,10 +205,6 @@ def copy(values: Mapping[str, Any], to: Place) -> dict[str, Any]:
 
 
 def drop(place: Place, key: str, value: Any) -> None:
-    """Take the setting *key* out of the file of *place*, if it still says *value*. The caller holds the lock.
-
-    Raises:
-        ConfigError, StoreError
-    """
+    """Take the setting *key* out of the file of *place*, if it still says *value*. The caller holds the lock."""
     if read_own(place, key) == value:
         _edit(place, key, yamltext.drop_value)

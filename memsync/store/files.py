@@ -107,11 +107,7 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
 
 
 def resolve_named(path: Path, tree: Path | None) -> Path:
-    """Return *path*, which the user has named; if it is in the repository *tree*, no link may lead out of that.
-
-    Raises:
-        OutsideTree
-    """
+    """Return *path*, which the user has named; if it is in the repository *tree*, no link may lead out of that."""
     named = Path(os.path.abspath(path))
     return resolve_inside(named, tree) if tree is not None and named.is_relative_to(tree) else path
 
@@ -178,11 +174,7 @@ def _share(local: Path) -> None:
 
 
 def create(path: Path, data: bytes, *, private: bool) -> bool:
-    """Write a small new file; do nothing and return False if there is one already.
-
-    Raises:
-        StoreNotWritable, StoreFull
-    """
+    """Write a small new file; do nothing and return False if there is one already."""
     make_dirs(path.parent, private=private)
     with blaming(path):
         try:

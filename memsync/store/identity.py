@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
-from zlib import crc32
 
 from memsync.errors import StoreError
 from memsync.system import local
@@ -45,53 +43,18 @@ class Mark(NamedTuple):
 
 
 def find_private(home: Path, git: GitDirs | None, root: Path) -> PrivateStore:
-    """Return the private store of the project at *root*: the one that its clone has used, else the one of its identity.
-
-    A store that an older memsync named by a checksum, which anybody can collide with, becomes this project's once:
-    when the clone's own key names it, and the identity has that checksum.
-    """
-    keys = read_keys(git)
-    for name, token in keys:
+    """Return the private store of the project at *root*: the one that its clone has used, else the one of its identity."""
+    for name, token in read_keys(git):
         mark = read_mark(home / PROJECTS / name) if token else None
         if mark and mark.token == token:  # so a moved folder or another remote does not hide its memories
             return PrivateStore(home / PROJECTS / name, mark.identity)
     identity, slug = identify(git, root)
     own = home / PROJECTS / _name(slug, identity)
     mark = read_mark(own)
-    if mark is None:
-        old = home / PROJECTS / _old_name(slug, identity)
-        if (old.name, "") in keys and is_unclaimed(old):
-            with suppress(OSError):  # read-only, or another process was first
-                write_key(git, own, take_over(old, own, identity))
-    elif mark.identity != identity:
+    if mark and mark.identity != identity:
         refused = f"{own} is not used, because its file {_MARK} names another project; move it away"
         return PrivateStore(own, identity, refused)
     return PrivateStore(own, identity)
-
-
-def find_unclaimed(home: Path, git: GitDirs | None, root: Path) -> list[Path]:
-    """Return the stores of an older memsync that may be this project's, though nothing proves it."""
-    identity, slug = identify(git, root)
-    names = [_old_name(slug, identity), *(name for name, token in read_keys(git) if not token)]
-    return [path for name in dict.fromkeys(names) if is_unclaimed(path := home / PROJECTS / name)]
-
-
-def is_unclaimed(directory: Path) -> bool:
-    """Tell whether *directory* is a private store that does not say whose it is."""
-    return directory.is_dir() and read_mark(directory) is None
-
-
-def take_over(old: Path, own: Path, identity: str) -> Mark:
-    """Make the store *old* that of *identity*, at *own*; what is at *own* already stays, and so does its like in *old*.
-
-    Raises:
-        OSError
-    """
-    approvals = old.parent.with_name("trust") / f"{old.name}.json"  # where an older memsync had them
-    if approvals.exists() and not (old / APPROVALS).exists():
-        os.rename(approvals, old / APPROVALS)
-    local.move_into(old, own)
-    return read_mark(own) or write_mark(own, identity)
 
 
 def read_mark(directory: Path) -> Mark | None:
@@ -103,11 +66,7 @@ def read_mark(directory: Path) -> Mark | None:
 
 
 def write_mark(directory: Path, identity: str) -> Mark:
-    """Write into the store *directory* whose it is, and return that.
-
-    Raises:
-        OSError, OutsideTree, StoreUnreadable
-    """
+    """Write into the store *directory* whose it is, and return that."""
     mark = Mark(identity, os.urandom(16).hex())
     data = f"{mark.identity}\n{mark.token}\n".encode("utf-8", "surrogatepass")
     local.put(directory / _MARK, [data], mode=0o600, durable=True)
@@ -120,18 +79,14 @@ def key_file(git: GitDirs) -> Path:
 
 
 def read_keys(git: GitDirs | None) -> list[tuple[str, str]]:
-    """Return name and token of each private store that the clone has used; an older memsync wrote no token."""
+    """Return name and token of each private store that the clone has used."""
     lines = ((_read(key_file(git)) if git else "") or "").splitlines()
     rows = [line.partition(" ")[::2] for line in lines]
     return [(name, token) for name, token in rows if name[:1] in _PLAIN and _PLAIN.issuperset(name.replace("-", ""))]
 
 
 def write_key(git: GitDirs | None, directory: Path, mark: Mark) -> None:
-    """Note in `.git` that the clone uses the store *directory*, if it does not say so yet.
-
-    Raises:
-        OSError, OutsideTree, StoreUnreadable
-    """
+    """Note in `.git` that the clone uses the store *directory*, if it does not say so yet."""
     if git is not None and (directory.name, mark.token) not in read_keys(git):
         fd = local.open_file(key_file(git), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with open(fd, "ab") as file:
@@ -173,11 +128,6 @@ def _name(readable: str, identity: str) -> str:
     from memsync.system.digests import sha256
 
     return f"{_slug(readable)}-{sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
-
-
-def _old_name(readable: str, identity: str) -> str:
-    raw = identity.encode("utf-8", "surrogatepass")
-    return f"{_slug(readable)}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 
 
 def _slug(readable: str) -> str:

@@ -59,11 +59,7 @@ def _read_lines(local: Path) -> Iterator[Line]:
 
 
 def keep(local: Path, raws: Sequence[bytes], *, private: bool, durable: bool = True) -> None:
-    """Add *raws*; `durable`: they are on the disk before this returns, as they must be before they leave the file.
-
-    Raises:
-        StoreFull, StoreNotWritable, OutsideTree
-    """
+    """Add *raws*; `durable`: they are on the disk before this returns, as they must be before they leave the file."""
     if not raws:
         return
     path = local / _NEW
@@ -98,21 +94,13 @@ def note(local: Path, raws: Sequence[bytes], *, private: bool) -> None:
 
 
 def carry(source: Path, target: Path, only: Collection[str] | None = None, *, private: bool) -> None:
-    """Add what *source* has (of *only* these ids) to *target*.
-
-    Raises:
-        StoreError
-    """
+    """Add what *source* has (of *only* these ids) to *target*."""
     lines = [line for line in _read_lines(source) if line.id and (only is None or line.id in only)]
     keep(target, [line.raw for line in lines], private=private)
 
 
 def drop(local: Path, ids: Collection[str], *, private: bool) -> None:
-    """Take all records of *ids* out, of what waits for a commit too; a removal goes on waiting.
-
-    Raises:
-        StoreError
-    """
+    """Take all records of *ids* out, of what waits for a commit too; a removal goes on waiting."""
     for name, without in ((_OLD, _leave_out), (_NEW, _leave_out), ("pending.jsonl", pending.leave_out)):
         data, _ = files.read(local / name)
         if (kept := without(data, ids)) != data:

@@ -101,9 +101,6 @@ class Reading:
         """Read the file again if its stamp changed, and return what is different since the last look.
 
         Lines that are *known* by their bytes, here or by what `known` says, are not parsed again, and of a file that only grew the new ones alone are read.
-
-        Raises:
-            StoreUnreadable, OutsideTree
         """
         with self._mutex, self.followers.whole():
             if self._stamp is not None and self._looks_as_read():

@@ -47,11 +47,7 @@ class Store(Reading):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock with the file freshly read: decide and write inside.
-
-        Raises:
-            LockTimeout, StoreNotWritable, StoreUnreadable, OutsideTree
-        """
+        """Hold the lock with the file freshly read: decide and write inside."""
         with self._mutex:
             files.prepare(self.place)
             with lock(self.place.local / "lock"):

@@ -239,11 +239,7 @@ class Approvals:
         self._change(change)
 
     def remove(self, names: Iterable[str]) -> list[str]:
-        """Forget what was said of *names*, and return those of which there was something.
-
-        Raises:
-            NoStore, StoreError
-        """
+        """Forget what was said of *names*, and return those of which there was something."""
         there = [name for name in names if name in self.names]
         if there:
             self._change(lambda noted: [hashes.pop(name, None) for name in there for hashes in noted.values()])

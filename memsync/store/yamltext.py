@@ -83,11 +83,7 @@ def check(text: str) -> None:
 
 
 def compose(text: str) -> Any:
-    """Return the nodes of *text* with their places in it; None if it is empty.
-
-    Raises:
-        NotYaml
-    """
+    """Return the nodes of *text* with their places in it; None if it is empty."""
     check(text)
     return _ask_parser(text, "compose", "rt")
 
@@ -200,11 +196,7 @@ def _parse_value(text: str) -> Any:
 
 
 def load_tree(text: str) -> tuple[Any, Any]:
-    """Return the tree of *text* with its comments and quotes, and the YAML that writes it back.
-
-    Raises:
-        NotYaml
-    """
+    """Return the tree of *text* with its comments and quotes, and the YAML that writes it back."""
     check(text)
     yaml = _parser("rt")
     yaml.preserve_quotes = True
@@ -213,11 +205,7 @@ def load_tree(text: str) -> tuple[Any, Any]:
 
 
 def set_value(text: str, key: str, *aliases: str, value: Any) -> str:
-    """Return the YAML *text* with the dotted *key* set, which other spellings of it no longer contradict.
-
-    Raises:
-        NotYaml
-    """
+    """Return the YAML *text* with the dotted *key* set, which other spellings of it no longer contradict."""
     root, yaml = load_tree(text)
     value = list(value) if isinstance(value, tuple) else value
     comments = "" if root else text
@@ -235,11 +223,7 @@ def set_value(text: str, key: str, *aliases: str, value: Any) -> str:
 
 
 def drop_value(text: str, key: str, *aliases: str) -> str:
-    """Return the YAML *text* without the dotted *key*, in any spelling.
-
-    Raises:
-        NotYaml
-    """
+    """Return the YAML *text* without the dotted *key*, in any spelling."""
     root, yaml = load_tree(text)
     for name in (*aliases, key):
         for node, spelled in list(_find_spellings(root, name)):

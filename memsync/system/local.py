@@ -257,11 +257,7 @@ def _git_tracks(name: str, top: Path) -> bool:
 
 
 def move_into(old: Path, new: Path) -> None:
-    """Move what is in the directory *old* to *new*; what is there already stays, and so does its like in *old*.
-
-    Raises:
-        OSError
-    """
+    """Move what is in the directory *old* to *new*; what is there already stays, and so does its like in *old*."""
     import shutil
 
     if not new.exists():

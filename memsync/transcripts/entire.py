@@ -37,11 +37,7 @@ class Archive:
         return self._git.stream(*self._bare, "cat-file", "blob", checkpoint.blob)
 
     def list_checkpoints(self) -> tuple[list[Checkpoint], int]:
-        """Return one checkpoint of each session, the oldest first, and how many sessions have no transcript here.
-
-        Raises:
-            GitRefused
-        """
+        """Return one checkpoint of each session, the oldest first, and how many sessions have no transcript here."""
         blobs: dict[str, tuple[str, int]] = {}
         for row in self._git.do(*self._bare, "ls-tree", "-r", "-l", self.ref).splitlines():
             about, _, path = row.partition("\t")

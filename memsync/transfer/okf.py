@@ -61,7 +61,7 @@ def read_concept(text: str, name: str, path: str) -> Iterator[Candidate]:
     """Yield what a concept says, the file *path* of its bundle: one memory, or of a long page each statement that lasts."""
     if PurePosixPath(path).name in RESERVED:
         return
-    front = _as_json(load_front(text)[0])
+    front = json.loads(json.dumps(load_front(text)[0], default=str))
     ours = read_object(str(front.pop(_OURS, None)))
     kind, tags, body = front.pop("type", None), front.pop("tags", None), _FRONT.sub("", text, count=1).strip()
     if not kind:
@@ -100,11 +100,6 @@ def _complete(memory: Memory, ours: dict[str, Any], front: dict[str, Any], path:
         known = known._replace(updated_at=known.written_at + timedelta(milliseconds=1))
     known = known._replace(id="" if line.nameless else known.id)
     return known._replace(archived_at=(known.archived_at or at) if is_old else None)
-
-
-def _as_json(value: Any) -> Any:
-    """Return what YAML says as JSON has it: dates as text."""
-    return json.loads(json.dumps(value, default=str))
 
 
 def spell_bundle(found: Sequence[Entry]) -> Iterator[tuple[str, str]]:

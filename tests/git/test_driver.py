@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memory_line, memsync
 
-from memsync.format.blocks import readable
 from memsync.format.jsonl import in_conflict, read_lines
 from memsync.format.merge import merge
+from memsync.format.textdiff import readable
 from memsync.git import attributes, driver
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
-from doing import edit, forget, remember, shown
-from helpers import GitRepo, memsync
+from doing import edit, forget, remember
 
-from memsync.format import codec, jsonl
-from memsync.format.blocks import mend, readable
-from memsync.format.jsonl import export, read_lines
 from memsync.git import attributes, driver
+
+if TYPE_CHECKING:
+    from helpers import GitRepo
 
 TEXTCONV = f"{shlex.quote(sys.executable)} -m memsync git textconv"
 FILE = ".gobby/memories.jsonl"
@@ -84,67 +84,3 @@ def test_an_alias_of_the_user_stays_his(repo):
     driver.install(repo.root)
     driver.uninstall(repo.root)
     assert repo.git("config", "alias.memories") == "log\n"
-
-
-@pytest.fixture
-def misled(plain) -> GitRepo:
-    """Return a clone that an older memsync has set up."""
-    plain.git("config", "diff.memsync.textconv", TEXTCONV)
-    plain.git("config", "diff.memsync.cachetextconv", "true")
-    plain.git("config", "diff.memsync.xfuncname", "^([^ ].*)$")
-    return plain
-
-
-@pytest.mark.parametrize(
-    "words", [("git", "install"), ("git", "install", "--no-hooks"), ("init", "--agent", "none"), ("doctor", "--fix")]
-)
-def test_a_clone_that_an_older_version_set_up_gets_patches_again(misled, words):
-    assert "is a patch again" in memsync(*words, cwd=misled.root).out
-    change(misled, "edit")
-    assert '"id":"mm-aaaaaa"' in misled.git("diff")
-    assert "diff" not in misled.git("config", "--local", "--list").replace("diff.memsync.textconv=", "")
-    assert "is a patch again" not in memsync(*words, cwd=misled.root).out
-
-
-def test_doctor_says_that_the_diff_is_no_patch_and_writes_nothing(misled):
-    config = (misled.root / ".git" / "config").read_bytes()
-    ran = memsync("doctor", cwd=misled.root)
-    assert (ran.code, "no patch" in ran.out) == (1, True)
-    assert (misled.root / ".git" / "config").read_bytes() == config
-
-
-def test_doctor_mends_a_file_that_such_a_patch_has_damaged(misled, tmp_path):
-    remember(misled.root, "The tests need docker")
-    misled.git("add", "-A")
-    change(misled, "add")
-    remember(misled.root, "Two lines:\n\n    indented: yes\nend")
-    expected = shown(misled.root)
-    whole = read_lines(misled.memories.read_bytes())
-    misled.git(*PUT_ASIDE, f"--output={tmp_path / 'patch'}", "--", FILE)
-    misled.git("checkout", "--force", "--", FILE)
-    misled.git(*TAKE_BACK, str(tmp_path / "patch"))
-    assert shown(misled.root) != expected
-    ran = memsync("doctor", cwd=misled.root)
-    assert "put here by a patch" in ran.out
-    assert "not JSON" not in ran.out
-    assert "made 3 memories again" in memsync("doctor", "--fix", cwd=misled.root).out
-    assert [line.memory for line in read_lines(misled.memories.read_bytes())] == [line.memory for line in whole]
-
-
-def test_every_record_can_be_read_back_from_its_block():
-    raws = [
-        b'{"content":"first\\nsecond","id":"mm-a","importance":0.8,"tags":["x","y"],"zeta":{"b":1}}',
-        b'{"anchors":["src/a.py"],"author":"dev","content":"text","created_at":"2026-01-01T00:00:00.000Z","id":"b-2","memory_type":"pattern","supersedes":["mm-a"]}',
-        b'{"content":"  key: value\\n\\nend","id":"mm-c","updated_at":"2026-01-01T00:00:00.000Z"}',
-    ]
-    data = b"".join(raw + b"\n" for raw in raws)
-    back = mend(jsonl.read_lines(b"\n".join(readable(data).split(b"\n"))))
-    assert [line.memory for line in sorted(back, key=lambda line: line.raw)] == [
-        codec.decode(raw).memory for raw in sorted(raws)
-    ]
-
-
-def test_a_block_of_a_memory_that_is_there_too_adds_nothing_and_notes_of_people_stay():
-    raw = b'{"content":"first","id":"mm-a","updated_at":"2026-01-01T00:00:00.000Z"}\n'
-    note = b"a note (really)\n  with two lines\n"
-    assert export(mend(read_lines(note + readable(raw) + raw))) == note + raw

@@ -15,9 +15,9 @@ from memsync.format.jsonl import current, read_lines
 from memsync.hub import binary, ingest, nominate
 from memsync.hub.intake import MEMORIES, take
 from memsync.hub.nominate import Filters, Nominees
+from memsync.hub.sample import Sample, Whole
 from memsync.index.bulk import make_index
 from memsync.index.query import parse
-from memsync.index.sample import Sample, Whole
 from memsync.index.tokens import Tokenizer
 
 OWN = Path(__file__).parents[2] / ".gobby" / "memories.jsonl"
