@@ -17,7 +17,7 @@ from memsync.cli.options import stack, yes_option
 from memsync.cli.render import count, memories
 from memsync.cli.terminal import flow
 from memsync.errors import HubError, NoStore, Remedy, UsageError, blaming
-from memsync.hub import ci, client, config, remote
+from memsync.hub import ci, client, config, forge, remote
 from memsync.hub import hub as calls
 from memsync.hub import report as making
 from memsync.hub import sync as syncing
@@ -33,7 +33,9 @@ from memsync.store.places import find_git
 from memsync.system.texts import one_line
 
 
-@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit questions"), ("hub", "report serve push")))
+@cli.group(
+    homes=(("hub_access", "grant revoke grants mirror group token audit questions"), ("hub", "report serve push"))
+)
 def hub() -> None:
     """Search the memories of many repositories at once.
 
@@ -82,17 +84,27 @@ def init(dsn: str | None, embedder: str) -> Answer:
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Those in FILE too, one a line.")  # fmt: skip
 @click.option("--branch", default="", metavar="NAME", help="The default branch, of what will be pushed by a CI.")
-def add(addresses: tuple[str, ...], source: Path | None, branch: str) -> Answer:
+@click.option("--org", metavar="FORGE:NAME", help="All of an organisation of github or group of gitlab.")
+@click.option("--host", default="", metavar="NAME", help="Of a GitHub or GitLab of your own, with --org.")
+@click.option("--api", default="", metavar="URL", help="Where its API is, if not at the usual place.")
+def add(addresses: tuple[str, ...], source: Path | None, branch: str, org: str | None, host: str, api: str) -> Answer:
     """Add repositories by their URLs, or clones by their paths.
 
-    Git asks them with your credentials, and never for a password.
+    Git asks them with your credentials, and never for a password. --org asks the
+    forge with MEMSYNC_GITHUB_TOKEN or MEMSYNC_GITLAB_TOKEN; archived ones are left out.
 
     \b
     Examples:
       memsync hub add https://github.com/example/payments.git
       memsync hub add ~/work/billing --from repositories.txt
+      memsync hub add --org github:example
     """
     wanted = [*addresses, *(calls.read_list(source) if source else [])]
+    if org:
+        kind, _, name = org.partition(":")
+        if kind not in forge.HOSTS or not name:
+            raise UsageError(f"{one_line(org)!r} is no organisation; write it as github:NAME or gitlab:GROUP")
+        wanted += forge.open_forge(forge.kind_of(kind), os.environ, host=host, api=api).repositories(name)
     if not wanted:
         raise UsageError("name a repository: its URL, the path of a clone, or --from FILE with one a line")
     with calls.Hub.open() as open_hub:

@@ -1,9 +1,10 @@
-"""`memsync hub grant|revoke|grants|mirror|token|audit`: who may read what, and what was asked."""
+"""`memsync hub grant|revoke|grants|mirror|group|token|audit`: who may read what, and what was asked."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -102,28 +103,37 @@ def grants() -> Answer:
 @click.argument("source", metavar="github|gitlab|FILE.csv")
 @click.option("--host", default="", metavar="NAME", help="Of a GitHub or GitLab of your own.")
 @click.option("--api", default="", metavar="URL", help="Where its API is, if not at the usual place.")
-def mirror(source: str, host: str, api: str) -> Answer:
+@click.option("--org", default="", metavar="NAME", help="Its teams, instead of each repository's readers.")
+def mirror(source: str, host: str, api: str, org: str) -> Answer:
     """Copy from a forge who may read what; run it again within a day.
 
     A forge's answer counts for 24 hours, so that people who lose access there
     lose it here. The token is in MEMSYNC_GITHUB_TOKEN or MEMSYNC_GITLAB_TOKEN.
-    A CSV has a principal and a repository a row.
+    A CSV has a principal and a repository a row. With --org the teams of an
+    organisation become groups: two questions a team instead of one a repository.
 
     \b
     Examples:
       memsync hub mirror github
+      memsync hub mirror github --org example
       memsync hub mirror gitlab --host gitlab.example.com
       memsync hub mirror readers.csv
     """
     resolve_named(Path(source), locate(Path.cwd()).root)
     failures: dict[str, str] = {}
+    members: dict[str, set[str]] = {}
     with Hub.open() as open_hub:
         with open_hub.database.writing() as connection:
             known = sync.list_known(connection)
+            before = forge.read_answers(connection)
         if source in forge.HOSTS:
-            asks = forge.open_forge(forge.kind_of(source), os.environ, host=host, api=api)
+            asks = replace(forge.open_forge(forge.kind_of(source), os.environ, host=host, api=api), answers=before)
             addresses = [(one.id, one.url) for one in known]
-            told, asked = forge.read_readers(asks, addresses, lambda url, why: failures.update({url: why}))
+            if org:
+                told, members = forge.read_teams(asks, org, addresses)
+                asked, source = [one.id for one in known], f"{source}:{org}"
+            else:
+                told, asked = forge.read_readers(asks, addresses, lambda url, why: failures.update({url: why}))
         elif Path(source).is_file():
             told, asked = {}, [one.id for one in known]
             rows, source = forge.read_csv(Path(source)), "csv"
@@ -134,10 +144,71 @@ def mirror(source: str, host: str, api: str) -> Answer:
             raise UsageError(f"{source!r} is neither github, nor gitlab, nor a file")
         with open_hub.database.writing() as connection:
             granted = access.mirror(connection, source, told, asked)
+            joined = access.mirror_members(connection, source, members)
+            forge.write_answers(connection, before)
     lines = [f"{count(granted, 'grant')} by {source} on {repositories(len(asked))}"]
+    lines += [f"{count(len(members), 'group')} with {count(joined, 'member')}"] if members else []
     lines += [f"{one_line(url)}: {one_line(why)}" for url, why in sorted(failures.items())]
-    value = {"grants": granted, "repositories": len(asked), "failed": failures}
+    value = {"grants": granted, "repositories": len(asked), "members": joined, "failed": failures}
     return Answer(value, "\n".join(lines), 1 if failures else 0)
+
+
+@hub.group()
+def group() -> None:
+    """Make groups of principals: what a group may read or push, its members may."""
+
+
+@hub_command(group, "add")
+@click.argument("name", metavar="GROUP")
+@click.argument("members", metavar="NAME...", nargs=-1, required=True)
+@_days_option
+def add_members(name: str, members: tuple[str, ...], lasting: timedelta | None) -> Answer:
+    """Make each NAME a member of GROUP. A group within a group does not count.
+
+    \b
+    Examples:
+      memsync hub group add team:billing github:alice github:bob
+      memsync hub group add team:audit github:carol --days 30
+    """
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        ids = [access.have_principal(connection, one) for one in members]
+        team = access.have_principal(connection, name)
+        joined = access.join(connection, team, ids, lasting=lasting, source="person")
+    return Answer({"members": joined}, f"{one_line(name)} has {count(joined, 'member')} more, or for another time")
+
+
+@hub_command(group, "remove")
+@click.argument("name", metavar="GROUP")
+@click.argument("members", metavar="NAME...", nargs=-1, required=True)
+def remove_members(name: str, members: tuple[str, ...]) -> Answer:
+    """Take each NAME out of GROUP; it counts at once.
+
+    \b
+    Example:
+      memsync hub group remove team:billing github:bob
+    """
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        team = access.find_principal(connection, name)
+        left = access.leave(connection, team, [access.find_principal(connection, one) for one in members])
+    return Answer({"removed": left}, f"took {count(left, 'member')} out of {one_line(name)}")
+
+
+@hub_command(group, "list")
+def list_groups() -> Answer:
+    """List who is in which group, until when, and who said so.
+
+    \b
+    Example:
+      memsync hub group list --json
+    """
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        found = access.list_members(connection)
+    lines = [
+        f"{one_line(one['group'])} {one_line(one['member'])} by {one['source']}"
+        f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
+        for one in found
+    ]
+    return Answer({"members": found}, "\n".join(lines) or "no groups yet; `memsync hub group add GROUP NAME` makes one")
 
 
 @hub.group()

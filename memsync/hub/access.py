@@ -86,9 +86,49 @@ def revoke(connection: Connection[Any], principal: int, repos: Iterable[int]) ->
 
 
 def may_push(connection: Connection[Any], principal: int, repo: int) -> bool:
-    """Tell whether *principal* may push to *repo* now."""
-    query = "select 1 from access where principal = %s and repo = %s and may_push and (until is null or until > now())"
-    return connection.execute(query, [principal, repo]).fetchone() is not None
+    """Tell whether *principal*, or a group of theirs, may push to *repo* now."""
+    query = (
+        "select 1 from access where repo = %(repo)s and may_push and (until is null or until > now()) and (principal = %(who)s"
+        " or principal in (select team from member where principal = %(who)s and (until is null or until > now())))"
+    )
+    return connection.execute(query, {"repo": repo, "who": principal}).fetchone() is not None
+
+
+def join(
+    connection: Connection[Any], group: int, members: Iterable[int], *, lasting: timedelta | None, source: str
+) -> int:
+    """Make *members* of *group* for *lasting*, or until they are taken out; return how many. What it may read, they may."""
+    ids = [one for one in members if one != group]
+    return connection.execute(
+        "insert into member (principal, team, until, source) select who, %s, now() + %s, %s from unnest(%s::int[]) as u (who)"
+        " on conflict (principal, team) do update set until = excluded.until, source = excluded.source",
+        [group, lasting, source, ids],
+    ).rowcount
+
+
+def leave(connection: Connection[Any], group: int, members: Iterable[int]) -> int:
+    """Take *members* out of *group*; return how many were in it."""
+    query = "delete from member where team = %s and principal = any(%s)"
+    return connection.execute(query, [group, list(members)]).rowcount
+
+
+def list_members(connection: Connection[Any]) -> list[dict[str, Any]]:
+    """Return who is in which group, until when, and who said so."""
+    rows = connection.execute(
+        "select g.name, p.name, m.until, m.source, m.until is not null and m.until <= now() from member m"
+        " join principal g on g.id = m.team join principal p on p.id = m.principal order by 1, 2"
+    )
+    return as_dicts("group member until source expired", rows)
+
+
+def mirror_members(connection: Connection[Any], source: str, told: Mapping[str, Iterable[str]]) -> int:
+    """Make the members that *source* knows those that it *told*, by group, and return how many there are."""
+    connection.execute("delete from member where source = %s", [source])
+    count = 0
+    for group, names in told.items():
+        ids = [have_principal(connection, name) for name in names]
+        count += join(connection, have_principal(connection, group), ids, lasting=MIRRORED_FOR, source=source)
+    return count
 
 
 def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable[int]], repos: Iterable[int]) -> int:

@@ -11,16 +11,20 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from memsync.errors import HubError, UsageError
 from memsync.hub.search import web_address
 from memsync.net import clean_url, redact
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 Kind = Literal["github", "gitlab"]
 HOSTS: Final[Mapping[Kind, str]] = {"github": "github.com", "gitlab": "gitlab.com"}
@@ -29,17 +33,38 @@ _READER: Final = 20  # GitLab's "reporter", from which somebody may read the fil
 _PAGES: Final = 500
 _SECONDS: Final = 30
 _LARGEST: Final = 16 * 1024 * 1024
+_KEPT: Final = (
+    "login", "permissions", "slug", "clone_url", "archived",
+    "username", "access_level", "state", "expires_at", "http_url_to_repo",
+)  # fmt: skip
 _NEXT: Final = re.compile(r'<([^>]+)>;\s*rel="next"')
+
+
+class Answered(NamedTuple):
+    """A page of an answer: its ETag, by which the forge says whether it has changed, and where the next page is."""
+
+    etag: str
+    rows: list[dict[str, Any]]
+    next: str | None
+
+
+class Team(NamedTuple):
+    """A team of a forge as a principal, its members, and the URLs of what it may read."""
+
+    name: str
+    members: set[str]
+    urls: set[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forge:
-    """One forge: which kind, its host in URLs of repositories, where its API is, and our token for it."""
+    """One forge: which kind, its host in URLs of repositories, where its API is, our token for it, and what it answered before."""
 
     kind: Kind
     host: str
     api: str
     token: str
+    answers: dict[str, Answered] = field(default_factory=dict)  # by URL
 
     def has(self, url: str) -> bool:
         """Tell whether the repository at *url* is there."""
@@ -61,6 +86,37 @@ class Forge:
             names = [row["username"] for row in rows if _may_read(row, now)]
         return {f"{self.kind}:{name}" for name in names}
 
+    def teams(self, org: str) -> Iterator[Team]:
+        """Yield the teams of *org* with their members and repositories; of GitLab the group itself.
+
+        Raises:
+            HubError
+        """
+        path = quote(org, safe="")
+        if self.kind == "gitlab":
+            now = datetime.now(UTC).date().isoformat()
+            rows = self._pages(f"{self.api}/groups/{path}/members/all?per_page=100")
+            members = {f"gitlab:{row['username']}" for row in rows if _may_read(row, now)}
+            yield Team(f"gitlab:{org}", members, set(self.repositories(org)))
+            return
+        for team in self._pages(f"{self.api}/orgs/{path}/teams?per_page=100"):
+            at = f"{self.api}/orgs/{path}/teams/{quote(str(team['slug']), safe='')}"
+            members = {f"github:{row['login']}" for row in self._pages(f"{at}/members?per_page=100")}
+            urls = {str(row["clone_url"]) for row in self._pages(f"{at}/repos?per_page=100")}
+            yield Team(f"github:{org}/{team['slug']}", members, urls)
+
+    def repositories(self, org: str) -> list[str]:
+        """Return the URLs of all repositories of *org* that our token sees, but for archived ones.
+
+        Raises:
+            HubError
+        """
+        path = quote(org, safe="")
+        usual = {"github": f"/orgs/{path}/repos?per_page=100",
+                 "gitlab": f"/groups/{path}/projects?include_subgroups=true&per_page=100"}  # fmt: skip
+        name = "clone_url" if self.kind == "github" else "http_url_to_repo"
+        return sorted(str(row[name]) for row in self._pages(self.api + usual[self.kind]) if not row.get("archived"))
+
     def _pages(self, url: str) -> Iterator[Mapping[str, Any]]:
         """Yield the entries of all pages, each from this API alone: a page elsewhere would get our token."""
         wanted: str | None = url
@@ -69,26 +125,35 @@ class Forge:
                 return
             if not wanted.startswith(f"{self.api}/"):
                 raise HubError(f"{self.kind} sends us elsewhere for its next page; name its API with its real address")
-            rows, wanted = self._ask(wanted)
-            yield from rows
+            answered = self._ask(wanted)
+            self.answers[wanted] = answered
+            wanted = answered.next
+            yield from answered.rows
         raise HubError(f"{self.kind} has more than {_PAGES} pages of members")
 
-    def _ask(self, url: str) -> tuple[list[Mapping[str, Any]], str | None]:
+    def _ask(self, url: str) -> Answered:
+        before = self.answers.get(url)
         header = "Authorization" if self.kind == "github" else "PRIVATE-TOKEN"
         value = f"Bearer {self.token}" if self.kind == "github" else self.token
         headers = {header: value, "Accept": "application/json", "User-Agent": "memsync"}
+        if before and before.etag:
+            headers["If-None-Match"] = before.etag
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - clean_url allows http and https alone
         try:
             with _OPENER.open(request, timeout=_SECONDS) as answer:
                 rows = json.loads(answer.read(_LARGEST))
-                found = _NEXT.search(answer.headers.get("Link", ""))
+                found, etag = _NEXT.search(answer.headers.get("Link", "")), answer.headers.get("ETag", "")
         except urllib.error.HTTPError as error:
+            if before and error.code == HTTPStatus.NOT_MODIFIED:
+                return before
             raise HubError(f"{self.kind} answers {error.code} for {redact(urlsplit(url).path, self.token)}") from None
         except (OSError, ValueError, HTTPException) as error:
             raise HubError(f"{self.kind} does not answer: {redact(str(error), self.token)}") from None
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise HubError(f"{self.kind} answers something else than a list of members")
-        return rows, found[1] if found else None
+        return Answered(
+            etag, [{key: row[key] for key in _KEPT if key in row} for row in rows], found[1] if found else None
+        )
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -154,6 +219,39 @@ def read_readers(
         for name in names:
             told.setdefault(name, []).append(id_)
     return told, asked
+
+
+def read_teams(
+    forge: Forge, org: str, urls: Iterable[tuple[int, str]]
+) -> tuple[dict[str, list[int]], dict[str, set[str]]]:
+    """Return which of the repositories with these *urls* each team of *org* may read, and who is in it.
+
+    Raises:
+        HubError
+    """
+    ids = {web_address(url).lower(): id_ for id_, url in urls}
+    may: dict[str, list[int]] = {}
+    members: dict[str, set[str]] = {}
+    for team in forge.teams(org):
+        may[team.name] = [ids[at] for url in sorted(team.urls) if (at := web_address(url).lower()) in ids]
+        members[team.name] = team.members
+    return may, members
+
+
+def read_answers(connection: Connection[Any]) -> dict[str, Answered]:
+    """Return what forges answered before, by URL."""
+    rows = connection.execute("select url, etag, rows, next from forge_answer").fetchall()
+    return {url: Answered(etag, found, following) for url, etag, found, following in rows}
+
+
+def write_answers(connection: Connection[Any], answers: Mapping[str, Answered]) -> None:
+    """Keep these *answers*, and no others."""
+    connection.execute("truncate forge_answer")
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "insert into forge_answer (url, etag, rows, next) values (%s, %s, %s, %s)",
+            [(url, one.etag, json.dumps(one.rows), one.next) for url, one in answers.items() if one.etag],
+        )
 
 
 def read_csv(path: Path) -> list[tuple[str, str]]:

@@ -149,7 +149,25 @@ alter table record add text_hash bigint;
 update repo set made_by = '';
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+# Who is in which group, which is a principal itself: what it may read, its members may. What a forge answered, by its ETag.
+_NINTH: Final = """
+create table member (
+  principal int not null references principal on delete cascade, team int not null references principal on delete cascade,
+  until timestamptz, source text not null, primary key (principal, team)
+);
+create or replace function may_read() returns int[] language sql stable security definer
+  set search_path = memsync_hub, pg_temp as $$
+  with asker as (select nullif(current_setting('memsync.principal', true), '')::int as id)
+  select coalesce(array_agg(distinct repo), '{}') from access
+  where (until is null or until > now()) and principal in (
+    select id from asker union all select m.team from member m join asker on m.principal = asker.id
+    where m.until is null or m.until > now()
+  )
+$$;
+create table forge_answer (url text primary key, etag text not null, rows jsonb not null, next text);
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from datetime import date
+from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from memsync.errors import HubError, UsageError
-from memsync.hub import forge
+from memsync.hub import access, forge
 
 GITHUB = {
     "/repos/o/payments/collaborators?per_page=100": ([{"login": "alice", "permissions": {"pull": True}}], "page=2"),
@@ -32,6 +34,7 @@ GITLAB = {"/projects/group%2Fsub%2Fpayments/members/all?per_page=100": (MEMBERS,
 def speak():
     """Return a function that serves these pages to whoever has the token, and returns the address."""
     servers = []
+    unchanged = []
 
     def start(pages, header, value, elsewhere=""):
         class Handler(BaseHTTPRequestHandler):
@@ -42,7 +45,14 @@ def speak():
                     self.send_header("Location", elsewhere or "/repos/o/billing/collaborators?per_page=100")
                     self.end_headers()
                     return
+                etag = f'W/"{blake2b(json.dumps(found).encode()).hexdigest()[:16]}"'
+                if found and self.headers.get("If-None-Match") == etag:
+                    unchanged.append(self.path)
+                    self.send_response(304)
+                    self.end_headers()
+                    return
                 self.send_response(200 if found else 404)
+                self.send_header("ETag", etag)
                 if found and found[1]:
                     host = elsewhere or f"http://127.0.0.1:{self.server.server_port}"
                     self.send_header("Link", f'<{host}{self.path}&{found[1]}>; rel="next"')
@@ -57,6 +67,7 @@ def speak():
         servers.append(server)
         return f"http://127.0.0.1:{server.server_port}"
 
+    start.unchanged = unchanged
     yield start
     for server in servers:
         server.shutdown()
@@ -103,6 +114,48 @@ def test_without_a_token_nobody_is_asked_and_no_message_has_one(speak):
     with pytest.raises(HubError) as failed:
         nobody.readers("https://github.com/o/t0ken")
     assert "t0ken" not in str(failed.value)
+
+
+ORG = {
+    "/orgs/o/teams?per_page=100": ([{"slug": "billing"}, {"slug": "ops"}], ""),
+    "/orgs/o/teams/billing/members?per_page=100": ([{"login": "alice"}], "page=2"),
+    "/orgs/o/teams/billing/members?per_page=100&page=2": ([{"login": "bob"}], ""),
+    "/orgs/o/teams/billing/repos?per_page=100": ([{"clone_url": "https://github.com/o/billing.git"}], ""),
+    "/orgs/o/teams/ops/members?per_page=100": ([{"login": "carol"}], ""),
+    "/orgs/o/teams/ops/repos?per_page=100": ([], ""),
+    "/orgs/o/repos?per_page=100": (
+        [{"clone_url": "https://github.com/o/billing.git"}, {"clone_url": "https://github.com/o/old.git", "archived": True}], ""
+    ),
+}  # fmt: skip
+
+
+def test_teams_become_groups_and_what_has_not_changed_is_not_sent_again(speak, dsn, hub, home, tmp_path):
+    from helpers import memsync
+
+    pages = dict(ORG)
+    api = speak(pages, "Authorization", "Bearer t0ken")
+    env = {"MEMSYNC_HUB_DSN": dsn, "MEMSYNC_GITHUB_TOKEN": "t0ken"}
+
+    def run(*words):
+        return json.loads(memsync("hub", *words, "--json", cwd=tmp_path, env=env).out)
+
+    assert run("add", "--org", "github:o", "--api", api)["added"] == ["o/billing"]
+    mirror = ("mirror", "github", "--org", "o", "--api", api)
+    assert (run(*mirror)["grants"], run(*mirror)["members"]) == (1, 3)
+    assert Counter(speak.unchanged) == dict.fromkeys(set(ORG) - {"/orgs/o/repos?per_page=100"}, 1)
+    pages["/orgs/o/teams/billing/members?per_page=100&page=2"] = ([], "")
+    assert run(*mirror)["members"] == 2
+    with hub.database.writing() as connection:
+        members = {(one["group"], one["member"]) for one in access.list_members(connection)}
+    assert members == {("github:o/billing", "github:alice"), ("github:o/ops", "github:carol")}
+
+
+def test_a_group_of_gitlab_has_its_members_and_its_projects(speak):
+    pages = {"/groups/g%2Fs/members/all?per_page=100": (MEMBERS, ""),
+             "/groups/g%2Fs/projects?include_subgroups=true&per_page=100": ([{"http_url_to_repo": "https://gitlab.com/g/s/p.git"}], "")}  # fmt: skip
+    asks = forge.open_forge("gitlab", {"MEMSYNC_GITLAB_TOKEN": "t0ken"}, api=speak(pages, "PRIVATE-TOKEN", "t0ken"))
+    told = forge.read_teams(asks, "g/s", [(7, "git@gitlab.com:g/s/p.git"), (8, "https://gitlab.com/other/p")])
+    assert told == ({"gitlab:g/s": [7]}, {"gitlab:g/s": {"gitlab:alice"}})
 
 
 def test_a_csv_has_a_principal_and_a_repository_a_row(tmp_path):

@@ -76,9 +76,18 @@ def test_no_random_grant_and_query_gets_a_row_across_by_any_way(hub, crowd, ways
     for _ in range(PAIRS):
         allowed = draw.sample(range(8), draw.randrange(8))
         with hub.database.writing() as connection:
-            alice = access.find_principal(connection, "alice")
-            connection.execute("delete from access where principal = %s", [alice])
-        give(hub, "alice", *(crowd[number] for number in allowed))
+            alice, everyone = (access.find_principal(connection, name) for name in ("alice", "everyone"))
+            connection.execute("delete from access where source <> 'test' or principal <> all (%s)", [[everyone]])
+            connection.execute("delete from member")
+            for group, lasting in (("team", None), ("former team", timedelta(seconds=-1))):
+                access.join(
+                    connection, access.have_principal(connection, group), [alice], lasting=lasting, source="test"
+                )
+        own = draw.randrange(len(allowed) + 1)
+        give(hub, "alice", *(crowd[number] for number in allowed[:own]))
+        give(hub, "team", *(crowd[number] for number in allowed[own:]))
+        give(hub, "former team", *crowd)
+        give(hub, "mallory", *crowd)
         asked = " ".join(draw.sample([*WORDS, *(f"secretword{n}" for n in range(8))], draw.randrange(1, 5)))
         names = tuple(draw.sample([f"org/r{n}" for n in range(8)], draw.randrange(3)))
         for way in ways:
@@ -116,7 +125,7 @@ def test_row_level_security_holds_where_a_query_names_what_it_may_not_read(hub, 
     assert all(look(everyone))
 
 
-@pytest.mark.parametrize("table", ["access", "principal", "token", "audit"])
+@pytest.mark.parametrize("table", ["access", "member", "principal", "token", "audit"])
 def test_whoever_asks_cannot_read_who_may_nor_what_was_asked(hub, table):
     from memsync.errors import HubError
 
@@ -156,6 +165,26 @@ def test_a_grant_that_has_run_out_or_is_taken_back_denies_at_once(hub, make):
     assert len(texts(hub.search("docker", principal="alice"))) == 1
     with hub.database.writing() as connection:
         assert access.revoke(connection, access.find_principal(connection, "alice"), [1]) == 1
+    assert texts(hub.search("docker", principal="alice")) == []
+
+
+def test_what_a_group_may_its_members_may_until_they_leave_or_their_time_is_over(hub, make):
+    repo = make("payments", "the tests need docker")
+    bring(hub, repo, to="team:billing")
+    with hub.database.writing() as connection:
+        alice, team = (access.have_principal(connection, name) for name in ("alice", "team:billing"))
+        access.join(connection, team, [alice, team], lasting=timedelta(hours=1), source="person")
+    assert texts(hub.search("docker", principal="alice")) == ["the tests need docker"]
+    with hub.database.writing() as connection:
+        assert not access.may_push(connection, alice, 1)
+        access.grant(connection, team, [1], lasting=None, source="person", may_push=True)
+        assert access.may_push(connection, alice, 1)
+        access.join(connection, team, [alice], lasting=timedelta(seconds=-1), source="person")
+        assert not access.may_push(connection, alice, 1)
+    assert texts(hub.search("docker", principal="alice")) == []
+    with hub.database.writing() as connection:
+        access.join(connection, team, [alice], lasting=None, source="person")
+        assert access.leave(connection, team, [alice]) == 1
     assert texts(hub.search("docker", principal="alice")) == []
 
 
