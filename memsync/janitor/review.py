@@ -14,7 +14,7 @@ from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.edits import unarchive
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Scope, content_hash, new_id, tick
+from memsync.records import SCOPES, Scope, as_scope, content_hash, new_id, tick
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
 from memsync.system.texts import count
 
@@ -119,7 +119,7 @@ def find(project: Project, ref: str) -> Row:
         MemsyncError: there is none.
     """
     where, _, number = ref.rpartition(":")
-    scope = where or project.default_scope
+    scope = as_scope(where) if where else project.default_scope
     for row in rows(project):
         if row.scope == scope and str(row.decision.number) == number:
             return row
