@@ -63,11 +63,8 @@ def _answer_call(session: RecallSession, client: Client, event: str, payload: Ma
         decision, failure = _look(session, client, event, call, cwd)
     name = _event_name(client, event, payload)
     ask = decision.ask if client.asks and event == "pre-tool" else ""
-    can_refuse = client.denies and event == "pre-tool" and not ask
-    if bump := find_bump(session, decision.matches) if can_refuse else None:
-        alone = Decision(Injection(entries=(bump.entry,)), {bump.entry.id: say_why(bump)})
-        note = {**_note(session, client, event, call, alone, Injection()), "refused": True}
-        return refuse(session, name, bump, note)
+    if event == "pre-tool" and not ask and (reply := _refuse(session, client, call, decision, name)):
+        return reply
     given = [found for found in (decision.injection, failure) if found.entries]
     is_ours = not given or session.claim(f"{event} {call.mark}", by)
     if given and is_ours:
@@ -96,6 +93,15 @@ def _answer_call(session: RecallSession, client: Client, event: str, payload: Ma
         given=tuple(entry.id for found in given for entry in found.entries) if text else (),
         why=_list_reasons(decision, failure) if text else {},
     )
+
+
+def _refuse(session: RecallSession, client: Client, call: ToolCall, decision: Decision, name: str) -> Reply | None:
+    """Return the answer before *call* that refuses it, or the empty one where nothing else would reach the model."""
+    if bump := find_bump(session, decision.matches) if client.denies else None:
+        alone = Decision(Injection(entries=(bump.entry,)), {bump.entry.id: say_why(bump)})
+        note = {**_note(session, client, "pre-tool", call, alone, Injection()), "refused": True}
+        return refuse(session, name, bump, note)
+    return Reply("", lambda: None) if client.name in toolcall.AFTERWARDS else None
 
 
 def _look(session: RecallSession, client: Client, event: str, call: ToolCall, cwd: str) -> tuple[Decision, Injection]:

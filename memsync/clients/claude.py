@@ -68,7 +68,8 @@ _QWEN_HOOKS: Final = (
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
-    Hook("PostToolUse", "post-tool", 5, _QWEN_TOOLS),  # what it is given before a tool reaches nobody
+    Hook("PreToolUse", "pre-tool", 5, "^run_shell_command$"),  # may refuse; what it is given there reaches nobody
+    Hook("PostToolUse", "post-tool", 5, _QWEN_TOOLS),
     Hook("PostToolUseFailure", "post-tool", 5, _QWEN_TOOLS),
     Hook("SessionEnd", "session-end", 5),
 )
@@ -103,5 +104,6 @@ QWEN: Final = Client(
     lost={"session-start": ("compact", "clear")},
     # It asks what to add for a subagent and, up to 0.24.4, adds it nowhere: it is only noted that one is at work.
     ignored={"subagent-start": ANY},
+    denies=True,
     keeps_start=False,  # 0.24: what was added at its start is in the system prompt, and not there when it is resumed
 )

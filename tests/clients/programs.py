@@ -25,8 +25,8 @@ from terminal import in_terminal
 INSTALLED = Path(os.environ.get("AGENT_CLIENTS") or Path.home() / ".cache" / "agent-clients")
 # The versions that this was measured with; npm takes older ones by itself where Node is older than they like.
 PACKAGES = {
-    "claude": "@anthropic-ai/claude-code@2.1.329",
-    "codex": "@openai/codex@0.169.0",
+    "claude": "@anthropic-ai/claude-code@2.1.330",
+    "codex": "@openai/codex@0.171.0",
     "gemini": "@google/gemini-cli@0.61.0",
     "mcp-inspector": "@modelcontextprotocol/inspector@2.12.0",
     "copilot": "@github/copilot@1.0.102",
@@ -73,6 +73,7 @@ class Client:
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root, self.home = root, home
+        self.place = root  # where it is started
         self.model = self.kind()
         self.model.idle = self.idle
         shims = home / "bin"
@@ -104,7 +105,11 @@ class Client:
     def be_patient(self) -> None:
         """Give the hooks a hundred times what they get from users, who share their machine with less."""
         path = self.hooks_file()
-        path.write_text(_LIMITS.sub(lambda found: f"{found[1]}{int(found[2]) * 100}", path.read_text()))
+        for one in (path, self.home / path.relative_to(self.root)):  # also where users have their own
+            if one.exists():
+                one.write_text(
+                    _LIMITS.sub(lambda found: f"{found[1]}{min(int(found[2]) * 100, 10**6)}", one.read_text())
+                )
 
     def close(self) -> None:
         """Stop the model."""
@@ -114,7 +119,7 @@ class Client:
         """Run the client in the project."""
         done = subprocess.run(
             [*self.door, self.program, *words],
-            cwd=self.root,
+            cwd=self.place,
             env=self.env,
             input=stdin.encode(),
             capture_output=True,
@@ -212,6 +217,7 @@ class Claude(Client):
 class Codex(Client):
     name, program, kind, tool = "codex", "codex", OpenAI, "mcp__memsync/{}"
     idle = ("list_mcp_resources", {})  # waits for the servers
+    helper = ("multi_agent_v1/spawn_agent", {"message": "", "agent_type": "default"})
 
     def settings(self) -> Mapping[str, str]:
         directory = self.home / ".codex"
@@ -274,6 +280,7 @@ class Codex(Client):
 
 class Gemini(Client):
     name, program, kind, tool = "gemini", "gemini", Google, "mcp_memsync_{}"
+    helper = ("invoke_agent", {"agent_name": "generalist", "prompt": ""})
     keeps_end = True
     keeps_start = False
 
@@ -437,6 +444,7 @@ class OpenCode(Chatting):
 
 class Qwen(Chatting):
     name, program, tool = "qwen", "qwen", "mcp__memsync__{}"
+    helper = ("agent", {**_LOOK, "subagent_type": "general-purpose"})
     keeps_start = False
     forking = ("--continue", "--fork-session", "-p")
 

@@ -97,6 +97,17 @@ def test_codex_is_refused_a_call_once_and_knows_why_and_the_same_call_passes(cod
     assert (codex.root / "made.txt").exists()
 
 
+def test_qwen_is_refused_a_command_once_and_knows_why_and_the_same_command_passes(qwen):
+    bump(qwen)
+    said = let(qwen, "run_shell_command", {"command": "touch made.txt", "is_background": False}, "-y", "-p", "go on")
+    assert said.count("the build makes it") == 1
+    assert not (qwen.root / "made.txt").exists()
+    again = {"command": "touch made.txt", "is_background": False}
+    said = let(qwen, "run_shell_command", again, "--continue", "-y", "-p", "go on")
+    assert (qwen.root / "made.txt").exists()
+    assert said.count("the build makes it") == 1
+
+
 def test_codex_is_told_before_a_command_and_after_it_once(codex):
     remember(codex, PUSH)
     assert codex_says(codex, "git push --force nowhere main").count("the deploy follows it") == 1

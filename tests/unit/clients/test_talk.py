@@ -167,6 +167,13 @@ def test_qwen_is_answered_as_claude_code_and_gets_again_what_a_resume_took(proje
     assert hook(project, "qwen", "prompt", **{**about, "prompt": ""}) == {}  # as it fires after tools
 
 
+def test_qwen_is_told_nothing_before_a_command_because_that_reaches_nobody_and_all_of_it_after(project):
+    project.remember("Ask first, the deploy follows", anchors=["$ git push"])
+    about = {"session_id": "q1", "tool_name": "run_shell_command", "tool_input": {"command": "git push"}}
+    assert hook(project, "qwen", "pre-tool", **about) == {}
+    assert "the deploy follows" in str(hook(project, "qwen", "post-tool", tool_response="pushed", **about))
+
+
 # Antigravity CLI, by its documents
 
 
