@@ -23,6 +23,7 @@ from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.setup.client_status import check_server, is_ours, survey
+from memsync.setup.notes import describe_unknown
 from memsync.store import checkout, files, workflow
 from memsync.store.checkout import Checkout
 from memsync.store.left_behind import find_lost_folders
@@ -90,6 +91,7 @@ def _examine_clients(project: Project) -> Iterator[Finding]:
         if is_ours(project, client):  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding("warning", client.client, note)
+    yield from (Finding("note", title, what) for title, what in describe_unknown(project))
 
 
 def _examine_servers(project: Project) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from memsync.setup import clients as install
 from memsync.setup import parked, repository, stealth
 from memsync.setup.client_status import ServerStatus, ask_server
 from memsync.setup.clients import Change, detect
+from memsync.setup.notes import describe_unknown
 from memsync.store import checkout, files, filters
 from memsync.store.checkout import Checkout
 
@@ -88,6 +89,7 @@ def init(
             *filter(None, [line]),
             *_list_next_steps(clients, changes, stealth=in_home),
             *_warn(project, changes),
+            *(f"{title} {what}" for title, what in describe_unknown(project)),
         ),
         server=server,
         undo=_make_undo(clients, hooked=bool(hooked)),

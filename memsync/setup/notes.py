@@ -1,6 +1,6 @@
 """What the clients noted for themselves, as candidates: never more than that, and only where the user asked for it.
 
-Claude Code keeps notes of its own about a project in the home, and its `# ` writes a line into CLAUDE.md. Codex keeps a
+Claude Code, and Qwen Code like it, keeps notes of its own about a project in the home, and its `# ` writes a line into CLAUDE.md. Codex keeps a
 MEMORY.md. So does Gemini CLI for each project, and patches to it that wait in an inbox (0.61). Of a file in the work tree only lines count that are not committed: what is, came from anybody, and is read by its client anyway.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,13 +16,16 @@ from typing import Final, NamedTuple
 from memsync.clients import known
 from memsync.errors import MemsyncError
 from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.known import Known
 from memsync.memories.project import Project
 from memsync.setup.block import BEGIN, END
 from memsync.setup.clients import home_of
 from memsync.store import checkout, files
 from memsync.system.limits import read_json
+from memsync.system.texts import count
 from memsync.transfer import sources
 
+BRIDGED: Final = ("claude", "codex", "gemini", "qwen")
 _MOST: Final = 20  # candidates of one look: more would bury the rest
 
 
@@ -46,7 +49,7 @@ def take_in(project: Project) -> Taken:
     """Propose what the clients of `memory.bridges` noted since the last time, unless it is stored, waits or was rejected."""
     proposals: list[Proposal] = []
     problems: list[str] = []
-    for notes in _list_notes(project):
+    for notes in _list_notes(project, re.split(r"[,\s]+", project.settings.bridges)):
         try:
             proposals += _read(notes)
         except (MemsyncError, OSError) as error:
@@ -55,14 +58,33 @@ def take_in(project: Project) -> Taken:
     return Taken(tuple(Candidates(project).propose(proposals, most=_MOST)), tuple(problems))
 
 
-def _list_notes(project: Project) -> Iterator[_Notes]:
-    """Yield the files to look at."""
-    root, wanted = project.layout.root, re.split(r"[,\s]+", project.settings.bridges)
+def describe_unknown(project: Project) -> Iterator[tuple[str, str]]:
+    """Yield each client that keeps notes of its own on this project which no memory says, and what to do about that."""
+    bridged, known_already = re.split(r"[,\s]+", project.settings.bridges), Known(project, in_files=False)
+    for name in BRIDGED:
+        proposals: list[Proposal] = []
+        for notes in _list_notes(project, [name]):
+            with suppress(MemsyncError, OSError):
+                proposals += _read(notes) if notes.tree is None else ()
+        if new := [one for one in proposals if not known_already.who_says(one.memory)]:
+            on = f'`memsync config --global memory.bridges "{" ".join(filter(None, [*bridged, name]))}"` has `memsync sync` propose them'
+            what = "`memsync sync` proposes them" if name in bridged else on
+            yield (
+                known.find(name).title,
+                f"keeps {count(len(proposals), 'note')} of its own on this project, {len(new)} of them in no memory; {what}",
+            )
+
+
+def _list_notes(project: Project, wanted: Collection[str]) -> Iterator[_Notes]:
+    """Yield the files of the clients *wanted* to look at."""
+    root = project.layout.root
     if root is None:
         return
+    for name in ("claude", "qwen"):
+        if name in wanted:
+            folder = _home(project, name) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root)) / "memory"
+            yield from map(_Notes, sorted((*folder.glob("*.md"), *folder.glob("pinned/*.md"))))
     if "claude" in wanted:
-        folder = _home(project, "claude") / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root)) / "memory"
-        yield from map(_Notes, sorted(folder.glob("*.md")))
         yield from (_Notes(root / name, root, "claude-md") for name in ("CLAUDE.md", "CLAUDE.local.md"))
     if "codex" in wanted:
         yield _Notes(_home(project, "codex") / "memories" / "MEMORY.md")

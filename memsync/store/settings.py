@@ -83,7 +83,7 @@ class Settings(NamedTuple):
         "memory.auto_extract", True, "propose memories and skills when a session ends (docs/learning.md)"
     )
     bridges: str = _setting(
-        "memory.bridges", "", "whose own notes `sync` proposes: claude, codex, gemini (docs/clients.md)"
+        "memory.bridges", "", "whose own notes `sync` proposes: claude, codex, gemini, qwen (docs/clients.md)"
     )
     stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
     decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")

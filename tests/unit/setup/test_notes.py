@@ -13,6 +13,7 @@ from memsync import Memsync
 from memsync.clients import known
 from memsync.learn.candidates import Candidates
 from memsync.setup import block, installing
+from memsync.setup.doctor import examine
 from memsync.setup.notes import take_in
 
 NOTE = "---\nname: staging\ndescription: where staging is\ntype: project\n---\n\nThe staging database listens on port 5433.\n"
@@ -54,6 +55,28 @@ def test_a_new_note_waits_as_a_candidate_that_says_where_it_is_from_and_comes_on
         (waiting,) = Candidates(project).memories()
         Candidates(project).reject([waiting.memory.id])
     assert look(repo) == []
+
+
+def test_doctor_and_init_name_what_a_client_noted_for_itself_and_no_memory_says(repo, notes):
+    (notes / "rounding.md").write_text("Invoices are rounded half to even, as the tax office demands.\n")
+    with Memsync.open(repo.root) as project:
+        project.remember("The staging database listens on port 5433.")
+        (found,) = (one for one in examine(project) if one.where == "Claude Code")
+        assert "keeps 2 notes of its own on this project, 1 of them in no memory" in found.what
+        assert found.what.endswith('`memsync config --global memory.bridges "claude"` has `memsync sync` propose them')
+        told = installing.init(project, ["claude"], stealth=False, dry_run=True).notes
+        assert f"Claude Code {found.what}" in told
+        assert list(project.entries())[1:] == Candidates(project).memories() == []  # it only says so
+    ask_for("claude")
+    with Memsync.open(repo.root) as project:
+        assert any(one.what.endswith("`memsync sync` proposes them") for one in examine(project))
+        project.remember("Invoices are rounded half to even, as the tax office demands.")
+        assert [one for one in examine(project) if one.where == "Claude Code"] == []
+
+
+def test_what_qwen_code_keeps_is_found_as_that_of_claude_code(repo, notes):
+    notes.parent.parent.parent.rename(notes.parent.parent.parent.parent / ".qwen")
+    assert [text for text, _ in look(repo, "qwen")] == ["The staging database listens on port 5433."]
 
 
 def test_what_is_a_memory_already_is_not_proposed(repo, notes):
