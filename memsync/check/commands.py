@@ -31,13 +31,6 @@ def positional(words: Sequence[str]) -> list[str]:
     return found
 
 
-class Known(NamedTuple):
-    """What there is of one kind, and in which files that stands."""
-
-    names: frozenset[str]
-    files: Sequence[str]
-
-
 class Lack(NamedTuple):
     """A name that is not defined, in words, the files in which it would be, and whether it may still be somebody else's program."""
 
@@ -95,7 +88,7 @@ class Commands:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._known: dict[str, Known | None] = {}
+        self._known: dict[str, tuple[frozenset[str], list[str]] | None] = {}
 
     def _list(self, pattern: str) -> list[str]:
         """Return the paths of the tree whose last parts match *pattern*."""
@@ -113,13 +106,13 @@ class Commands:
                 tables += [found] if isinstance(found, dict) else []
         return tables
 
-    def find(self, kind: str) -> Known | None:
-        """Return what there is of *kind*; None where nobody can tell."""
+    def find(self, kind: str) -> tuple[frozenset[str], list[str]] | None:
+        """Return the names that there are of *kind*, and in which files these stand; None where nobody can tell."""
         if kind not in self._known:
             self._known[kind] = self._read(_SOURCES[kind])
         return self._known[kind]
 
-    def _read(self, source: Source) -> Known | None:
+    def _read(self, source: Source) -> tuple[frozenset[str], list[str]] | None:
         paths = self._list(source.files)
         text = "\n".join(map(self._tree.text, paths))
         listed = re.findall(source.paths, "\n".join(self._tree.files), re.MULTILINE) if source.paths else []
@@ -135,7 +128,7 @@ class Commands:
         for row in re.findall(source.pattern, text, re.MULTILINE) if source.pattern else ():
             found.update("".join(row).replace(",", " ").replace("\\", " ").split())
         found |= {name.rpartition("/")[2] for name in found if name[0] == "@"}  # pnpm finds a package without its scope
-        return Known(frozenset(found), paths)
+        return frozenset(found), paths
 
     @cached_property
     def programs(self) -> frozenset[str]:
@@ -149,9 +142,8 @@ class Commands:
         """Return what of the command *words* the repository does not have; None where all is there or nobody can tell."""
         for kind, name in _ask(words):
             known = self.find(kind)
-            if known and _WORD.fullmatch(name) and name not in known.names:
-                is_open = _SOURCES[kind].is_open
-                return Lack(name, f"no {kind} {name}", known.files, is_open)
+            if known and _WORD.fullmatch(name) and name not in known[0]:
+                return Lack(name, f"no {kind} {name}", known[1], _SOURCES[kind].is_open)
         return None
 
     def find_manager(self, folder: str) -> tuple[str, str]:
@@ -218,10 +210,6 @@ def _ask_npm(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, s
     yield from (("script", one) for one in asked if is_script or (":" in one and "@" not in one))
 
 
-def _ask_task(_: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
-    yield from (("task", one) for one in rest if "=" not in one)
-
-
 def _ask_compose(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
     parts = rest if words[0] != "docker" else rest[1:] if rest[:1] == ["compose"] else []
     if parts[:1] and parts[0] in _COMPOSE:
@@ -232,10 +220,10 @@ _READERS: Final[Mapping[str, Callable[[Sequence[str], Sequence[str]], Iterator[t
     **dict.fromkeys(("make", "gmake"), _ask_make),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _ask_npm),
     **dict.fromkeys(("docker", "docker-compose"), _ask_compose),
-    "task": _ask_task,
 }
 _RUNNERS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {  # the kind of what is run, behind which words
     "just": ("recipe", ()),
+    "task": ("task", ()),
     "poe": ("poe task", ()),
     "cargo": ("cargo alias", ()),
     "mise": ("mise task", ("run", "r")),
@@ -246,6 +234,7 @@ _RUNNERS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {  # the kind of what
 
 
 _READING: Final = frozenset("python python3 node bash sh zsh deno tsx ts-node ruby php source pytest bun".split())
+_WITH: Final = frozenset("--with --extra --group --directory --package --project -p".split())
 _RUNNING: Final = frozenset(("uv", "poetry", "pdm", "hatch", "pipenv"))
 
 
@@ -255,11 +244,7 @@ def find_paths(words: Sequence[str]) -> Iterator[str]:
     if rest[0] in _RUNNING and "run" in rest[1:2]:
         rest = rest[2:]
         while rest and rest[0].startswith("-"):
-            rest = (
-                rest[2:]
-                if rest[0] in ("--with", "--extra", "--group", "--directory", "--package", "--project", "-p")
-                else rest[1:]
-            )
+            rest = rest[2:] if rest[0] in _WITH else rest[1:]
     if rest and rest[0] in ("deno", "bun", "go") and rest[1:2] and rest[1] in ("run", "test", "build", "vet"):
         yield from (
             word.removesuffix("/...") for word in rest[2:] if word.startswith("./") and word not in ("./...", "./")

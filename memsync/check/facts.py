@@ -38,9 +38,10 @@ _SOURCES: Final = (
     (r"Cargo\.toml", "", rf"^([A-Za-z][\w-]*)\s*=\s*(?:\{{[^}}\n]*?version\s*=\s*)?\"({_SPEC})\""),
     (r"rust-toolchain(?:\.toml)?", "rust", r"^(?:channel\s*=\s*\"?)?(\d[\d.]*)"),
     (r"composer\.json", "", rf"\"(?:[\w-]+/)?([\w-]+)\":\s*\"({_SPEC})\""),
+    (r"[^/]*\.ya?ml", "", r"uses:[ \t]*[\w.-]+/([\w.]+-[\w.-]+)@v(\d[\d.]*)"),
     (r"[^/]*\.ya?ml", "", r"\b([\w-]{1,40})-version:[ \t]*((?:\[[^\]]{0,500}\]|[^\n]*)(?:\n *- +[\"']?\d[\w.]*[\"']? *(?=\n|\Z))*)"),
 )  # fmt: skip
-_FILES: Final = re.compile(rf"(?:^|.*/)(?:{'|'.join(dict.fromkeys(files for files, *_ in _SOURCES[:-1]))})$|\.github/workflows/[^/]*\.ya?ml$")  # fmt: skip
+_FILES: Final = re.compile("|".join(dict.fromkeys(files for files, *_ in _SOURCES[:-2])))
 _ROWS: Final = tuple(
     (re.compile(rf"(?:^|.*/)(?:{files})$"), name, re.compile(pattern, re.MULTILINE))
     for files, name, pattern in _SOURCES
@@ -48,8 +49,8 @@ _ROWS: Final = tuple(
 _OWN: Final = frozenset("version edition resolver revision release minversion requiredversion".split())
 _OTHERS: Final = {"golang": "go", "postgresql": "postgres", "tailwindcss": "tailwind", "mongodb": "mongo", "py": "python"}  # fmt: skip
 _SAID: Final = re.compile(
-    r"(?<![\w./@#-])((?:[A-Z][\w.+-]{0,30} )?@?[A-Za-z][\w./-]{0,40})([*`_\s|:(@=]{1,8}(?:(?:>=|≥|=|\^|~|version|v)\s*`?)?)"
-    r"(v?\d{1,2}(?:\.(?:\d{1,3}|x)){0,2})(`?\+| or (?:later|higher|newer|above|greater)\b)?(?![\w%/-]|[.,]\d|\+)"
+    r"(?<![\w./@#-])((?:[A-Z][\w.+-]{0,30} )?@?[A-Za-z][\w./-]{0,40})(?<![.])([*`_\s|:(@=]{1,8}(?:(?:>=|≥|=|\^|~|version)\s*`?)?)"
+    r"(v?\d{1,2}(?:\.(?:\d{1,3}|x)){0,2})(`?\+| or (?:later|higher|newer|above|greater)\b)?(?:-(?:alpine|slim|bookworm|bullseye|jammy)[\w.-]*)?(?![\w%/-]|[.,]\d|\+)"
 )
 _COUNTED: Final = re.compile(  # what is behind a number that is no version
     r"[*`_)]*\s*(?:[a-z]+s\b(?<!\bthis)(?<!\bis)(?<!\bhas)(?<!\buses)|style|syntax|api\b|docs?\b|compat|migrat|to\b|or\b|→|->|%|:\d)", re.IGNORECASE
@@ -57,7 +58,7 @@ _COUNTED: Final = re.compile(  # what is behind a number that is no version
 _BEFORE: Final = re.compile(
     r"(?i)\b(?:from|before|below|until|till|than|drop\w*|without|unlike|pre|since|not|no|never|as of)\W{0,3}$"
 )
-_PLACES: Final = re.compile(
+PORTS: Final = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{4,5})(?!\d)|(?i:\bport)s?\W{1,4}(\d{4,5})(?![\d.])"
 )
 _SERVING: Final = re.compile(
@@ -82,6 +83,7 @@ class Claim(NamedTuple):
     said: str
     number: str
     is_least: bool
+    row: str
 
 
 def find_claims(row: str) -> Iterator[Claim]:
@@ -90,11 +92,11 @@ def find_claims(row: str) -> Iterator[Claim]:
         name, between, number, more = match.groups()
         last = name.rpartition(" ")[2]
         is_plain = number.isdigit() and not more and "`" not in between
-        is_common = is_plain and last.islower() and last not in _TOOLS.split("|")
+        is_common = last.lower() not in _TOOLS.split("|") and (last.isupper() or (is_plain and last.islower()))
         if not (is_common or _BEFORE.search(row[: match.start()]) or (is_plain and _COUNTED.match(row, match.end()))):
             at = match.start() + len(name) - len(last)
             is_least = bool(more or re.search(r">=|≥", between) or re.search(r"(?i)\b(?:minimum|at least)\b", row))
-            yield Claim((fold(name), fold(last)), at, row[at : match.end()], number, is_least)
+            yield Claim((fold(name), fold(last)), at, row[at : match.end()], number, is_least, row)
 
 
 def fold(name: str) -> str:
@@ -115,8 +117,9 @@ class Facts:
     def versions(self) -> dict[str, list[Fact]]:
         """What the files say of each name."""
         found: dict[str, list[Fact]] = defaultdict(list)
-        for path in self._tree.files:
-            if _FILES.search(path) and not is_elsewhere(path):
+        for path in sorted(self._tree.files, key=lambda path: path[0] == "."):  # what a package requires stands first
+            is_source = _FILES.fullmatch(path.rpartition("/")[2]) or ".github/workflows/" in path
+            if is_source and not is_elsewhere(path):
                 for named, name, pattern in _ROWS:
                     if named.match(path):
                         for match in pattern.finditer(self._tree.text(path)):
@@ -133,6 +136,7 @@ class Facts:
     def find_excluded(self, claim: Claim) -> tuple[list[Fact], str]:
         """Return the facts that exclude *claim*, and the number that they give instead ("" if that is not one); no facts if one admits it."""
         facts = next((self.versions[name] for name in claim.names if name in self.versions), [])
+        facts = [fact for fact in facts if fact.file.rpartition("/")[2] in claim.row] or facts
         said = _read(claim.number)
         spans = [(fact, list(_list_spans(fact))) for fact in facts]
         if not said or not facts or not all(each for _, each in spans):
@@ -144,27 +148,23 @@ class Facts:
             ]
             if not (claim.is_least and least and all(low[: len(said)] > said for low in least)):
                 return [], ""
-        numbers = {
-            ".".join(map(str, low[: len(said)])) for _, each in spans for low, _ in each if len(low) >= len(said)
-        }
-        return facts, numbers.pop() if len(numbers) == 1 else ""
+        lows = {low[: len(said)] for _, each in spans for low, _ in each if len(low) >= len(said)}
+        return facts, ".".join(map(str, min(lows))) if len(lows) == 1 or (lows and claim.is_least) else ""
 
 
 def _read(number: str) -> Bound:
     return tuple(int(part) for part in re.findall(r"\d+", number)[:3])
 
 
-def _bump(bound: Bound, at: int = -1) -> Bound:
-    parts = bound[: at + 1] if at >= 0 else bound
-    return (*parts[:-1], parts[-1] + 1)
+def _bump(bound: Bound) -> Bound:
+    return (*bound[:-1], bound[-1] + 1)
 
 
 def _list_spans(fact: Fact) -> Iterator[Span]:
     """Yield the spans of versions that *fact* admits."""
     is_list = "[" in fact.spec or "\n" in fact.spec
-    for part in re.findall(r"[\d.]+", fact.spec) if is_list else re.split(r"\|\|", fact.spec):
-        if found := _read_span(part, fact):
-            yield found
+    parts = re.findall(r"[\d.]+", fact.spec) if is_list else fact.spec.split("||")
+    yield from filter(None, (_read_span(part, fact) for part in parts))
 
 
 def _read_span(part: str, fact: Fact) -> Span | None:
@@ -186,15 +186,10 @@ def _read_span(part: str, fact: Fact) -> Span | None:
 
 
 _LIMITS: Final[Mapping[str, Callable[[Bound, str], Span]]] = {
-    "^": lambda it, _: (it, _bump(it, next((place for place, part in enumerate(it) if part), len(it) - 1))),
-    "~": lambda it, _: (it, _bump(it, min(1, len(it) - 1))),
-    "~=": lambda it, _: (it, _bump(it, max(len(it) - 2, 0))),
+    "^": lambda it, _: (it, _bump(it[: next((place for place, part in enumerate(it) if part), len(it)) + 1])),
+    "~": lambda it, _: (it, _bump(it[:2])),
+    "~=": lambda it, _: (it, _bump(it[: max(len(it) - 1, 1)])),
     ">": lambda it, _: (it, (10**6,)),
     "<": lambda it, mark: ((0,), it if mark == "<" else _bump(it)),
     "=": lambda it, _: (it, _bump(it)),
 }
-
-
-def find_ports(row: str) -> Iterator[str]:
-    """Yield the ports that *row* says something listens on."""
-    yield from (match[1] or match[2] for match in _PLACES.finditer(row))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -91,14 +92,26 @@ class Past:
         cut = len(self._prefix)
         return {old[cut:]: new[cut:] for old, new in zip(parts[1::3], parts[2::3], strict=False)}
 
-    def find_loss(self, word: str, *files: str, is_pattern: bool = False) -> str:
-        """Return the last commit that changed how often *word* stands in *files*, which have none of it now; "" if there is none."""
-        if self._git is None or not files:
-            return ""
+    def find_loss(self, pattern: str, files: Sequence[str]) -> str:
+        """Return the last commit that took a line with *pattern* out of *files*, which have none of it now; "" if there is none."""
+        return self.find_losses([pattern], files).get(pattern, "")
+
+    def find_losses(self, patterns: Collection[str], files: Sequence[str]) -> dict[str, str]:
+        """Return the same for each of *patterns* that was lost, by one question for all."""
+        if self._git is None or not patterns or not files:
+            return {}
         named = [self._prefix + file for file in files[:_FILES]]
-        how = ["--pickaxe-regex"] if is_pattern else []
-        words = ("log", "-1", "--format=%h", *how, f"-S{word}", "--", *named)
-        return self._git.run("--literal-pathspecs", *words, patience=_PATIENCE).text
+        how = "--literal-pathspecs log -p -U0 --no-color --no-ext-diff --no-textconv --format=%x01%h --"
+        done = self._git.run(*how.split(), *named, patience=_PATIENCE)
+        asked = {one: re.compile(rf"(?<!\w){one}(?![\w-])") for one in patterns}
+        found: dict[str, str] = {}
+        commit = ""
+        for row in done.text.split("\n") if not done.code and len(done.out) < _LARGEST else ():
+            commit = row[1:] if row[:1] == "\x01" else commit
+            for one in [one for one, word in asked.items() if word.search(row[1:])] if row[:1] == "-" else ():
+                found[one] = commit
+                del asked[one]
+        return found
 
     def find_ignored(self, paths: Collection[str]) -> set[str]:
         """Return those of *paths* that git is told to ignore."""

@@ -37,7 +37,7 @@ _DOTTED: Final = re.compile(r"\.[a-z][\w-]{2,30}(?:rc|ignore|config|\.[a-z]{2,5}
 _PATH: Final = re.compile(r"(?:\.{0,2}/)?[\w.@+\[\]()~*?-]+(?:/[\w.@+\[\]()~*?-]+)*/?")
 _ACCEPT: Final = re.compile(r"<!--\s*memsync: accept\b(?:\s+because)?\s*(.*?)\s*-->")
 _ROLE: Final = re.compile(r"/[a-z][a-z\d]+(?:[-:][a-z\d]+)*|[a-z][a-z\d]*(?:[-:][a-z\d]+)+")
-_CALLED: Final = re.compile(r"(?i)\b(?:sub)?agents?\b|\bskills?\b|\bcommands?\b|\brun\b|\buse\b|\binvoke\b")
+_CALLED: Final = r"(?i:(?:sub-?)?agents?|skills?)"  # right before or behind its name
 _PLACE: Final = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?|#L\d+(?:-L?\d+)?|::[\w:.\[\]-]+)$")
 
 
@@ -130,13 +130,13 @@ class _Reader:
 
     def _take_span(self, number: int, row: str, text: str, at: int) -> None:
         if " " in text or text.startswith("./"):
-            if is_command(text):
+            if _COMMAND.match(text):
                 self._take_command(number, row, text, at)
         elif looks_like_path(text):
             self._add(number, at, text, "path", row)
         elif _NAME.fullmatch(text) and (_HUMP.search(text) or text.endswith("()")):
             self._add(number, at, text, "name", row)
-        elif _ROLE.fullmatch(text) and _CALLED.search(row):
+        elif _ROLE.fullmatch(text) and (text[0] == "/" or _is_called(row[:at], row[at + len(text) :])):
             self._add(number, at, text, "role", row)
 
     def _take_code(self, number: int, row: str) -> None:
@@ -144,7 +144,7 @@ class _Reader:
             self._take_entry(number, row, branch)
         elif self._language in _SHELLS or row.startswith("$ "):
             text = row.strip()
-            if not text.startswith("#") and is_command(text):
+            if not text.startswith("#") and _COMMAND.match(text):
                 self._take_command(number, row, text, row.find(text))
         elif self._language in _LISTS and not self._is_drawn:
             if not self._tree and (root := _ROOT.fullmatch(row)):
@@ -158,7 +158,8 @@ class _Reader:
             self._is_drawn, self._tree = True, []
         entry = _ENTRY.match(branch[2])
         rest = branch[2][entry.end() :] if entry else ""
-        name = entry[0] if entry and (not rest or rest[0] in " \t#") else ""
+        is_name = entry and (not rest or rest[0] in " \t#") and entry[0].count("[") == entry[0].count("]")
+        name = entry[0] if entry and is_name else ""
         self._add_entry(number, row, len(branch[1]), name, self._root)
 
     def _add_entry(self, number: int, row: str, column: int, name: str, root: str) -> None:
@@ -187,9 +188,8 @@ class _Reader:
                 break
 
 
-def is_command(text: str) -> bool:
-    """Tell whether *text* may be a line for a shell: which programs we know of is asked later."""
-    return bool(_COMMAND.match(text))
+def _is_called(before: str, after: str) -> bool:
+    return bool(re.search(rf"\b{_CALLED}\W{{1,4}}$", before) or re.match(rf"\W{{1,4}}{_CALLED}\b", after))
 
 
 def has_ending(path: str) -> bool:

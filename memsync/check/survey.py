@@ -57,9 +57,7 @@ def list_unreadable(root: Path, names: Sequence[str] = ()) -> list[str]:
         except UnicodeDecodeError as error:
             found.append(f"{name}:{data.count(10, 0, error.start) + 1}: not UTF-8; save it as UTF-8")
         if not data and os.path.exists(root / name) and os.path.getsize(root / name):
-            found.append(
-                f"{name}: not read, because it is too large or not to be opened; split it, or look at its rights"
-            )
+            found.append(f"{name}: not read, because it is too large or not to be opened; split it or give rights")
     return found
 
 

@@ -6,13 +6,14 @@ import os
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from memsync.check import commands
-from memsync.check.facts import Facts, find_claims, find_ports
+from memsync.check.facts import PORTS, Facts, find_claims
 from memsync.check.files import is_elsewhere, is_task
 from memsync.check.past import Gone, Past
 from memsync.check.statements import Statement, cut_place, has_ending
@@ -36,7 +37,7 @@ _GENERIC: Final = re.compile(
     r"|__init__|conftest|requirements|dockerfile|makefile|skill|claude|agents?|gemini|todo|plan|spec|design|tasks?|schema|test|server|client|app|api)\b"
 )
 _OVER: Final = re.compile(
-    r"(?i)\b(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to be|renam\w+"
+    r"(?i)\b(?!(?-i:[A-Z]{3}))(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to be|renam\w+"
     r"|replac\w+|supersed\w+|obsolete|there is no|there are no|is wrong|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
 )
 _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
@@ -67,7 +68,7 @@ _TWIN_OF: Final = {ending: frozenset(group) - {ending} for group in _TWINS for e
 _FOR_PEOPLE: Final = frozenset("md mdx mdc rst txt lock svg png jpg jpeg gif ico woff woff2 pdf zip gz map".split())
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
 _PLANNED: Final = re.compile(
-    r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported)"
+    r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported|validated|tested|verified)"
 )
 _DENIED: Final = re.compile(
     r"(?i)\b(?:do not|don't|never|avoid|not|no|without|rather than|instead of)\W+(?:\w+\W+){0,3}$"
@@ -101,6 +102,9 @@ class Finding(NamedTuple):
         }  # fmt: skip
 
 
+Found = Iterator[tuple[Finding, list[str]]]  # and the paths that git may be told to ignore
+
+
 class Ground:
     """The files and folders of a tree, to ask whether something is there, under its whole path or the end of it."""
 
@@ -121,17 +125,22 @@ class Ground:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        found = defaultdict(list)
-        for path in (*self.names, *self.folders):
-            found[path.rpartition("/")[2]].append(path)
-        return dict(found)
+        return self._group(lambda path: path.rpartition("/")[2])
 
     @cached_property
     def inside(self) -> dict[str, list[str]]:
         """What lies directly in each folder."""
+        return self._group(lambda path: path.rpartition("/")[0])
+
+    @cached_property
+    def folded(self) -> dict[str, list[str]]:
+        """The paths that differ in capitals alone."""
+        return self._group(str.lower)
+
+    def _group(self, key: Callable[[str], str]) -> dict[str, list[str]]:
         found = defaultdict(list)
         for path in (*self.names, *self.folders):
-            found[path.rpartition("/")[0]].append(path)
+            found[key(path)].append(path)
         return dict(found)
 
     def has(self, path: str) -> bool:
@@ -177,9 +186,9 @@ class Verifier:
                 found += self._check_path(one, one.said, one.at, one.folder)
             elif one.kind == "role":
                 found += self._check_role(one)
-        rows = [one for one in statements if one.kind == "row" and self._is_meant(one)]
+        rows = [one for one in statements if one.kind == "row"]
         found += [(one, []) for row in rows for one in self._check_versions(row)]
-        found += [(one, []) for one in _find_disagreements(row for row in rows if not is_task(row.file))]
+        found += [(one, []) for one in self._find_disagreements(row for row in rows if not is_task(row.file))]
         found += self._check_trees([one for one in statements if one.kind == "tree"])
         found += [(one, []) for one in self._check_words(statements)]
         ignored = self._find_ignored({path for _, paths in found for path in paths})
@@ -208,7 +217,7 @@ class Verifier:
         places = (posixpath.normpath(posixpath.join(base, path.lstrip("/"))) for base in bases)
         return list(dict.fromkeys(place for place in places if not place.startswith("..")))
 
-    def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Iterator[tuple[Finding, list[str]]]:
+    def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Found:
         path = said
         if one.kind == "link":
             path = unquote(said.partition("#")[0].partition("?")[0])
@@ -216,10 +225,10 @@ class Verifier:
             if ":" in path or not ("/" in path.strip("/") or has_ending(path)):
                 return
         path = cut_place(path)
-        fixed = "/".join(_take_fixed(path.split("/"))) if set("*?") & set(path) else path
+        fixed = "/".join(takewhile(lambda part: not set("*?") & set(part), path.split("/")))
         places = self._list_places(one, fixed, folder)
         if there := [place for place in places if self._ground.has(place)]:
-            yield from self._check_inside(one, said, at, there[0])
+            yield from self._check_inside(one, said, at, there[0], path[len(fixed) :].lstrip("/"))
             return
         if not fixed or not places or path.startswith(("~", "$")):
             return
@@ -232,11 +241,25 @@ class Verifier:
             return
         yield from self._explain(one, said, at, bare, places)
 
-    def _check_inside(self, one: Statement, said: str, at: int, place: str) -> Iterator[tuple[Finding, list[str]]]:
-        """Look whether the file *place* has the heading that a link names, or the line that a path names."""
+    def _find_last(self, pattern: str) -> str:
+        """Return what *pattern* found last, if it finds nothing any more; "" if it still does, or never did."""
+        found = re.compile(
+            re.escape(pattern)
+            .replace(r"\*\*/", "(?:.*/)?")
+            .replace(r"\*\*", ".*")
+            .replace(r"\*", "[^/]*")
+            .replace(r"\?", ".")
+        )
+        is_there = any(map(found.fullmatch, (*self._ground.names, *self._ground.folders)))
+        return "" if is_there else next(filter(found.fullmatch, self._past.deleted), "")
+
+    def _check_inside(self, one: Statement, said: str, at: int, place: str, rest: str) -> Found:
+        """Look whether *place* has the heading that a link names, the line that a path names, or what the *rest* of a pattern finds."""
         text = self._tree.text(place) if "#" in said or _LINE.search(said) else ""
         finding = Finding(one.file, one.line, said, "", sure=True, at=at)
         fragment = said.partition("#")[2]
+        if rest and (gone := self._find_last(posixpath.join(place, rest))) and not is_task(one.file):
+            yield finding._replace(is_=f"finds nothing since {gone} went", since=self._past.deleted[gone]), [gone]
         if text and one.kind == "link" and place.endswith(".md") and not re.fullmatch(r"(?:L\d+.*)?", fragment):
             wanted = _fold(unquote(fragment)).rstrip("0123456789")
             names = (_fold(name) for each in _HEADINGS.findall(text) for name in each)
@@ -245,9 +268,7 @@ class Verifier:
         elif text and (line := _LINE.search(said)) and int(line[1]) > (rows := text.count("\n") + 1):
             yield finding._replace(is_=f"{place} has {rows} lines"), []
 
-    def _explain(
-        self, one: Statement, said: str, at: int, bare: str, places: list[str]
-    ) -> Iterator[tuple[Finding, list[str]]]:
+    def _explain(self, one: Statement, said: str, at: int, bare: str, places: list[str]) -> Found:
         """Yield the finding that *bare* is not there, by what its history or what is like it says; none where nothing speaks for one."""
         if _OVER.search(one.around) or _ASIDE.search(one.section):
             return
@@ -260,21 +281,19 @@ class Verifier:
         else:
             yield from self._explain_absence(one, make, bare, places)
 
-    def _explain_gone(
-        self, one: Statement, make: Finding, gone: Gone, bare: str, places: list[str]
-    ) -> Iterator[tuple[Finding, list[str]]]:
+    def _explain_gone(self, one: Statement, make: Finding, gone: Gone, bare: str, places: list[str]) -> Found:
         is_there = gone.path in (places if "/" in bare else places[:1])
         if not is_there and "/" not in bare and is_task(one.file):
             return  # a skill names what it writes
         now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
         now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
-        is_sure = (is_there or ("/" in bare and not _LOOSE.search(one.around))) and (bool(now) or not _OWN.search(bare))
+        is_example = re.search(r"(?i)\b(?:e\.g\.|for example|for instance|such as)\W{0,3}$", one.row[: one.at])
+        is_sure = not is_example and (is_there or ("/" in bare and not _LOOSE.search(one.around)))
+        is_sure = is_sure and (bool(now) or not _OWN.search(bare))
         what, new = f"moved to {now}" if now else "gone", self._spell(one, make.said, bare, gone.path, now)
         yield make._replace(is_=what, now=new, since=gone.since, sure=make.sure and is_sure), [gone.path]
 
-    def _explain_absence(
-        self, one: Statement, make: Finding, bare: str, places: list[str]
-    ) -> Iterator[tuple[Finding, list[str]]]:
+    def _explain_absence(self, one: Statement, make: Finding, bare: str, places: list[str]) -> Found:
         """Yield that *bare* was never there, where a file or folder is spelled almost so, or somebody would look for it."""
         is_folder = make.said.endswith("/") or not has_ending(bare)
         kind = "folder" if is_folder else "file"
@@ -303,9 +322,11 @@ class Verifier:
         """Return the file that differs from what is said in the spelling of its ending, or in capitals."""
         for place in places:
             folder, _, name = place.rpartition("/")
+            if len(same := self._ground.folded.get(place.lower(), [])) == 1:
+                return same[0]
             stem, _, ending = name.rpartition(".")
             twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())}
-            twins |= {name.lower(), name.replace("-", "_").lower(), name.replace("_", "-").lower()}
+            twins |= {name.replace("-", "_").lower(), name.replace("_", "-").lower()}
             alike = [one for one in self._ground.inside.get(folder, ()) if one.rpartition("/")[2].lower() in twins]
             if len(alike) == 1 and ("/" in bare or name.startswith(".") or not _GENERIC.match(name)):
                 return alike[0]
@@ -341,7 +362,7 @@ class Verifier:
 
     # trees that are drawn
 
-    def _check_trees(self, entries: Sequence[Statement]) -> Iterator[tuple[Finding, list[str]]]:
+    def _check_trees(self, entries: Sequence[Statement]) -> Found:
         groups: dict[tuple[str, int], list[Statement]] = defaultdict(list)
         for one in entries:
             groups[one.file, one.group].append(one)
@@ -378,9 +399,9 @@ class Verifier:
         """Yield the versions that the files of the repository exclude."""
         for claim in find_claims(one.row):
             facts, number = self._facts.find_excluded(claim)
-            if facts and not _PLANNED.search(one.row):
+            if facts and not _PLANNED.search(one.row) and self._is_meant(one):
                 pattern = rf"{re.escape(facts[0].spelled)}[^0-9a-z]{{1,12}}{re.escape(claim.number.removesuffix('.x'))}"
-                since = self._past.find_loss(pattern, *dict.fromkeys(fact.file for fact in facts), is_pattern=True)
+                since = self._past.find_loss(pattern, [*dict.fromkeys(fact.file for fact in facts)])
                 now = claim.said.replace(claim.number.lstrip("v").removesuffix(".x"), number) if number else ""
                 what, sure = (
                     f"{facts[0].file} has {facts[0].spec}",
@@ -388,7 +409,23 @@ class Verifier:
                 )
                 yield Finding(one.file, one.line, claim.said, what, now, since, sure, at=claim.at)
 
-    def _check_role(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
+    def _find_disagreements(self, rows: Iterable[Statement]) -> Iterator[Finding]:
+        """Yield the lines that say what a line of another file says with another number."""
+        first: dict[str, Statement] = {}
+        for one in rows:
+            text = _NUMBERING.sub("", one.row)
+            words = _NUMERAL.sub("#", text)
+            if len(re.findall(r"[a-z]{3}", words.lower())) < _SAYING or one.row.startswith("#"):
+                continue
+            other = first.setdefault(re.sub(r"[\W_]+", " ", words.replace("#", " 0 ")).strip().lower(), one)
+            if other.file != one.file and self._is_meant(one) and self._is_meant(other):
+                pairs = zip(_NUMERAL.findall(text), _NUMERAL.findall(_NUMBERING.sub("", other.row)), strict=False)
+                for said, theirs in pairs:
+                    if said != theirs:
+                        what = f"{other.file}:{other.line} says {theirs}"
+                        yield Finding(one.file, one.line, said, what, at=one.row.find(said))
+
+    def _check_role(self, one: Statement) -> Found:
         """Yield that an agent, a skill or a command that a line names was taken away: that one never was here says nothing."""
         name = one.said.lstrip("/").replace(":", "/")
         ends = [f"commands/{name}.md"] if one.said[0] == "/" else [f"agents/{name}.md", f"skills/{name}/SKILL.md"]
@@ -402,21 +439,21 @@ class Verifier:
 
     # commands, and names in the code
 
-    def _check_command(self, one: Statement) -> Iterator[tuple[Finding, list[str]]]:
+    def _check_command(self, one: Statement) -> Found:
         words = one.said.split()
         lack = self._commands.find_lack(words) if words else None
         if lack and self._is_meant(one):
-            since = self._past.find_loss(lack.name, *lack.files)
+            since = self._past.find_loss(re.escape(lack.name), lack.files)
             is_lost = since and not any(lack.name in self._tree.text(file) for file in lack.files)
             if is_lost or not lack.is_open:
-                sure = not _OPEN.search(one.around)
+                sure = not _OPEN.search(one.around) and bool(since or not is_task(one.file))
                 yield Finding(one.file, one.line, one.said, lack.what, since=since, sure=sure, at=one.at), []
         yield from self._check_manager(one, words)
         for path in commands.find_paths(words) if words else ():
             if not set("<>{}$*\"'") & set(path):
                 yield from self._check_path(one, path, one.at + one.said.find(path), one.folder)
 
-    def _check_manager(self, one: Statement, words: Sequence[str]) -> Iterator[tuple[Finding, list[str]]]:
+    def _check_manager(self, one: Statement, words: Sequence[str]) -> Found:
         """Yield that packages are installed by another program than the one whose lock file lies there."""
         folder = posixpath.normpath(posixpath.join(posixpath.dirname(one.file), one.folder)).removeprefix(".")
         file, manager = self._commands.find_manager(folder) if words[1:] in (["install"], ["ci"]) else ("", "")
@@ -433,7 +470,8 @@ class Verifier:
             if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
                 beside[one.file, one.line] += self._find_files(one)
         for one in statements:
-            if one.kind in ("name", "command", "row") and self._is_meant(one):
+            is_asked = one.kind in ("name", "command") or (one.kind == "row" and PORTS.search(one.row))
+            if is_asked and self._is_meant(one):
                 files = beside[one.file, one.line][:_NAMED]
                 yield from self._list_lost(one, files) if files and one.kind == "name" else self._list_spelled(one)
 
@@ -448,20 +486,24 @@ class Verifier:
         if one.kind == "name" and _VARIABLE.fullmatch(one.said):
             yield one.said, one, one.said, self._facts.serving
         elif one.kind == "row":
-            yield from ((port, one, port, self._facts.serving) for port in find_ports(one.row))
+            ports = (match[1] or match[2] for match in PORTS.finditer(one.row))
+            yield from ((port, one, port, self._facts.serving) for port in ports)
         elif one.kind == "command" and words and words[0] in self._commands.programs:
             yield from ((flag, one, f"--{flag}", []) for flag in commands.find_flags(words))
 
     def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
         """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
         asked = list(self._list_words(statements))
+        serving = self._facts.serving
+        lost = self._past.find_losses({word for word, *_, files in asked if files is serving}, serving)
+        asked = [one for one in asked if one[3] is not serving or one[0] in lost]
         spelled = {word: _spell_word(word) for word, *_ in asked}
         here = self._ground.find_words({form for forms in spelled.values() for form in forms})
         for word, one, said, files in asked:
             if here.intersection(spelled[word]) or word in _COMMON_FLAGS:
                 continue
             at = one.row.find(said, one.at)
-            if since := self._past.find_loss(word, *files):
+            if since := lost.get(word) or self._past.find_loss(re.escape(word), files):
                 what = f"{files[0]} no longer has it" if len(files) == 1 else "no file has it any more"
                 sure = not _OPEN.search(one.around)
                 yield Finding(one.file, one.line, said, what, since=since, sure=sure, at=at)
@@ -474,23 +516,6 @@ class Verifier:
         return found or [
             end for end in self._ground.ends(path.strip("/").removeprefix("./")) if end in self._ground.names
         ]
-
-
-def _find_disagreements(rows: Iterable[Statement]) -> Iterator[Finding]:
-    """Yield the lines that say what a line of another file says with another number."""
-    first: dict[str, Statement] = {}
-    for one in rows:
-        text = _NUMBERING.sub("", one.row)
-        words = _NUMERAL.sub("#", text)
-        if len(re.findall(r"[a-z]{3}", words.lower())) < _SAYING or one.row.startswith("#"):
-            continue
-        other = first.setdefault(re.sub(r"[\W_]+", " ", words.replace("#", " 0 ")).strip().lower(), one)
-        if other.file != one.file:
-            pairs = zip(_NUMERAL.findall(text), _NUMERAL.findall(_NUMBERING.sub("", other.row)), strict=False)
-            for said, theirs in pairs:
-                if said != theirs:
-                    what = f"{other.file}:{other.line} says {theirs}"
-                    yield Finding(one.file, one.line, said, what, at=one.row.find(said))
 
 
 def _fold(heading: str) -> str:
@@ -513,11 +538,3 @@ def _spell_word(word: str) -> frozenset[str]:
 
 def _place(base: str, one: Statement) -> str:
     return posixpath.normpath(posixpath.join(base, one.folder.partition("\0")[2], one.said.strip("/")))
-
-
-def _take_fixed(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the first *parts* of a pattern that are plain names."""
-    for part in parts:
-        if set("*?") & set(part):
-            return
-        yield part

@@ -386,6 +386,38 @@ def test_versions_that_the_files_exclude_are_found_with_the_commit_and_the_numbe
     ]
 
 
+def test_a_file_that_a_line_names_is_the_one_that_says_the_version(tree, check):
+    tree(
+        {
+            "go.mod": "module x\n\ngo 1.22.3\n",
+            "Dockerfile": "FROM golang:1.22.9-alpine\n",
+            ".github/workflows/a.yml": "uses: acme/do-lint@v9\n",
+        }
+    )
+    tree({
+        "AGENTS.md": "- **Dockerfile:** golang:1.22.4-alpine\n- **go.mod**: Go 1.22.3\n- do-lint v6\n- Rust. 40+ crates, HTTP (v3), Go 1.22\n"
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:1", "golang:1.22.4-alpine", "golang:1.22.9-alpine", None, True),
+        ("AGENTS.md:3", "do-lint v6", "do-lint v9", None, True),
+    ]
+
+
+def test_a_pattern_that_finds_nothing_any_more_and_other_capitals_are_found(tree, check):
+    tree({"testing/all.case": "x\n", "testing/system/a.case": "y\n", "docs/Guide/Pay.md": "# Pay\n", "src/a.py": "x\n"})
+    (tree.root / "testing" / "all.case").unlink()
+    since = tree({})
+    tree(
+        {
+            "AGENTS.md": "Cases are in `testing/*.case`, `testing/**/*.case`, `src/*.py`, `testing/*.log`\nSee `docs/guide/Pay.md`\n"
+        }
+    )
+    assert check() == [
+        ("AGENTS.md:1", "testing/*.case", None, since, True),
+        ("AGENTS.md:2", "docs/guide/Pay.md", "docs/Guide/Pay.md", None, True),
+    ]
+
+
 def test_ports_and_variables_that_a_file_had_and_lost_are_found(tree, check):
     tree({"compose.yaml": "services:\n  web:\n    ports: ['8081:80']\n", ".env.example": "SHOP_DB_URL=x\nSHOP_KEY=y\n"})
     since = tree({"compose.yaml": "services:\n  web:\n    ports: ['9090:80']\n", ".env.example": "SHOP_KEY=y\n"})
