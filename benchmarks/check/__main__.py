@@ -1,7 +1,8 @@
 """Checks each repository of labels.jsonl that is a folder of the argument, as `OWNER+NAME` with its commit checked out.
 
 `open` repositories were read while the rules were written, `held` ones after that (and the rules were put right by them once),
-`last` ones when the rules were done. A label is a fact: this line says what is so, or is not.
+`last` ones when the rules were done. After versions and more were added, a person read the files of the `read` ones before the first run,
+and only the sure findings of the `second`, `third` and `fourth` ones: of these the lines that are not found are unknown. A label is a fact: this line says what is so, or is not.
 """
 
 from __future__ import annotations
