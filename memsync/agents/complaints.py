@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from memsync.memories.filters import Filters
 from memsync.memories.lookup import name_missing
 from memsync.memories.reach import search_all
 from memsync.memories.results import Entry, Hit
+from memsync.memories.triggers import fails
 from memsync.poison.guard import quoted
 from memsync.transcripts.failing import IS_MISSING, RULES, find_named, is_about, list_missing
 
@@ -48,15 +49,20 @@ _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _PLACED: Final = re.compile(r"\s*\S+\.\w+:\d+(?::\d+)?:")  # what a compiler or a test says of the code of the hour
 
 
-def after_failure(session: RecallSession, call: ToolCall, cwd: str) -> Injection:
+def after_failure(session: RecallSession, call: ToolCall, cwd: str, due: Collection[str] = ()) -> Injection:
     """Return the memories that surely speak of what *call*, made in *cwd*, failed by: two lines at most.
+
+    Where a memory waited for the failure, by one of the triggers *due*, only names in the other lines are looked for.
 
     Raises:
         ConfigError, StoreUnreadable, OutsideTree
     """
-    output = "\n".join(row[:_LONGEST] for row in call.error.splitlines())
+    rows = (row[:_LONGEST] for row in call.error.splitlines())
+    output = "\n".join(row for row in rows if not any(fails(text, row) for text in due))
     if names := list_names(output, call, cwd, session.project.layout.root):
         return _find_named(session, names, output)
+    if due:
+        return Injection(reason="a memory waited for this failure")
     floor = max(_SURE, session.project.settings.recall_threshold)
     asked = [session.at_prompt(row, limit=1, typed=False) for row in list_rows(output)] if call.is_free else []
     sure = sorted((one for one in asked if one.entries and one.gate >= floor), key=lambda one: -one.gate)

@@ -212,15 +212,21 @@ def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
         return Explained(Injection(reason=MEANINGS["off"]), ())
     root = session.project.layout.root
     found = decide(session, Touched() if call.error else touched_by(call, cwd, root), call.error)
-    if call.error and not found.is_due:
-        return Explained(after_failure(session, call, cwd), ())
+    more = Injection()
+    if call.error:
+        session.hold(found.injection)
+        more = after_failure(session, call, cwd, found.due)
+        if not found.due:
+            return Explained(more, ())
     rules = {match.entry.id: found.refused.get(match.entry.id, "given") for match in found.matches}
     bumps = [] if call.error else list_bumps(session, found.matches)
     verdicts = [
         Verdict(match.entry, rules[match.entry.id], None, None, Evidence(why=say_why(match) + _BUMP * (match in bumps)))
         for match in found.matches[:_LOOKED_AT]
     ]
-    return Explained(found.injection, tuple(verdicts))
+    verdicts += [Verdict(entry, "given", None, None, Evidence(why=more.reason)) for entry in more.entries]
+    texts = [one.text for one in (found.injection, more) if one.text]
+    return Explained(found.injection._replace(text="\n".join(texts)), tuple(verdicts))
 
 
 def _rule(entry: Entry, found: Injection, replaced: set[str], ledger: Mapping[str, str]) -> str:

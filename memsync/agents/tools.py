@@ -110,7 +110,7 @@ def _look(session: RecallSession, client: Client, event: str, call: ToolCall, cw
     error = call.error if event == "post-tool" else ""
     decision = decide(session, touched_by(call, cwd, session.project.layout.root) if is_asked else Touched(), error)
     session.hold(decision.injection)
-    return decision, after_failure(session, call, cwd) if error and not decision.is_due else Injection()
+    return decision, after_failure(session, call, cwd, decision.due) if error else Injection()
 
 
 def _event_name(client: Client, event: str, payload: Mapping[str, Any]) -> str:
@@ -157,9 +157,9 @@ class Decision(NamedTuple):
     matches: tuple[Match, ...] = ()
 
     @property
-    def is_due(self) -> bool:
-        """Whether one of what matches waits for the failure: what only speaks of it is not looked for then."""
-        return any(match.by.startswith("fails: ") for match in self.matches)
+    def due(self) -> list[str]:
+        """The triggers `fails: …` that the failure met: in the lines that have them nothing else is looked for."""
+        return [match.by for match in self.matches if match.by.startswith("fails: ")]
 
 
 def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:

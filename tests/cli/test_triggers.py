@@ -197,6 +197,16 @@ def test_a_failure_that_says_what_a_trigger_waits_for_gives_that_memory_and_no_o
     assert given.count("- [") == 1
 
 
+def test_beside_a_line_that_a_trigger_waits_for_the_names_in_other_lines_are_looked_for(run, hook):
+    waits = remember(run, "A string that is used three times is a constant here", "--trigger", "fails: (goconst)")
+    other = remember(run, "wrapcheck: errors of other packages are wrapped")
+    error = "a.go:8:13: string `line1` has 4 occurrences (goconst)\na.go:9:1: error is not wrapped (wrapcheck)\nERROR task failed"
+    words = ("inject", "--tool", "Bash", "--command", "mise run lint", "--error", error, "--explain")
+    for given in (hook("Bash", {"command": "mise run lint"}, error=error), run(*words).out):
+        assert f"[{waits['id']}]" in given
+        assert f"[{other['id']}]" in given
+
+
 def test_a_memory_is_given_once_a_session_and_what_gave_it_can_be_read(run, hook):
     memory = remember(run, "The config is `.golangci.yaml`, not `.golangci.yml`")
     assert hook("Bash", {"command": "cat .golangci.yml"}, session="one")
