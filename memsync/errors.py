@@ -24,6 +24,7 @@ MemsyncError (1)
 │   ├── LlmBadAnswer          not what was asked for
 │   └── BudgetSpent           the budget does not cover it; it was not asked
 ├── NotInstalled              a package is missing
+├── NotIndexed                the index of a large store is made by another process first
 ├── HubError                  the hub is not there, cannot be reached, or refuses
 │   └── PushRefused           what would overwrite what the hub has better
 ├── GitRefused                git did not do what it was asked
@@ -232,6 +233,15 @@ class NotInstalled(MemsyncError):
 
         mended = "brings it" if extra else "installs memsync again"
         super().__init__(f"{what} needs the package {package}, which is not there; {origin.advice(extra)} {mended}")
+
+
+class NotIndexed(MemsyncError):
+    """The index of a large store has to be made first, by a process of its own: it takes a gigabyte for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the index is still being made; ask again soon, or see to it: ", Remedy("index rebuild --missing")
+        )
 
 
 class HubError(MemsyncError):

@@ -51,8 +51,10 @@ class Live:
         env: Mapping[str, str] = os.environ,
         quiet: float | None = None,
         face: str = "by a server",
+        is_lean: bool = False,
     ) -> None:
         self.start = start
+        self._is_lean = is_lean
         self._face = face  # where its changes are made, as `memsync undo` says it
         self._clock = clock
         self._env = env
@@ -119,6 +121,7 @@ class Live:
                 gc.collect()  # it goes round in itself, and the next one holds as much
             project = Project.open(self.start, clock=self._clock, env=self._env)
             project.stores.be_brief()  # until it rests
+            project.is_lean = self._is_lean
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._resources.enter_context(watch_mirrors(project.layout, lambda: self.apart(sync_mirrors)))

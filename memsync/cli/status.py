@@ -237,7 +237,8 @@ def rebuild(project: Project, /, *, missing: bool) -> Answer:
       memsync index rebuild --missing
     """
     finder = project.finder
-    count = len(finder.index) if missing else finder.rebuild()
+    made = finder.file.ask(lambda rows: rows.count(), makes=True) if missing else None
+    count = made if made is not None else len(finder.index) if missing else finder.rebuild()
     project.screen_all()
     value = {"memories": count, **finder.file.describe()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""

@@ -37,6 +37,7 @@ from memsync.index.synonyms import Synonyms, Words
 from memsync.index.terms import Damping, damping_of, find_nearness, take_alike, term_key, trigrams, weigh_term
 from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
+from memsync.system.processes import collector_paused
 
 _TINY: Final = 1e-12
 _NO_PAIRS: Final = pack("i", ())
@@ -103,9 +104,11 @@ class Cold:
         """Return what was found for *text*, which may be asked for twice."""
         if (text, places) not in self._found:
             if len(self._found) == _TEXTS:
-                self._found.clear()
+                for kept in (self._found, self._records, self._postings):
+                    kept.clear()
             query = parse(text, self._tokenizer, places=places)
-            self._found[text, places] = query, self._candidates(text, query)
+            with collector_paused():  # of a large store there are tuples by the hundred thousand
+                self._found[text, places] = query, self._candidates(text, query)
         return self._found[text, places]
 
     def _candidates(self, text: str, query: Query) -> Candidates:
@@ -245,7 +248,7 @@ class Cold:
         assert self._meaning is not None
         vector, scale = asked
         unrelated = self._meaning.unrelated
-        scales = {slot: one for slot, one, _ in self._signs if one}
+        scales, _ = self._signs
         best = max(min(sorted(wordy.values())[-SIEVED:], default=0.0), _TINY)
         chosen = self._near(vector).union(slot for slot, x in wordy.items() if x >= best and slot in scales)
         wanted = ", ".join(map(str, sorted(chosen)))
@@ -258,20 +261,21 @@ class Cold:
         return found
 
     @cached_property
-    def _signs(self) -> list[tuple[int, float, bytes]]:
-        """Each slot with the scale and the sign bits of its vector; a scale of 0 where it has none."""
-        return self._ask("SELECT slot, scale, signs FROM record").fetchall()
+    def _signs(self) -> tuple[dict[int, float], list[int]]:
+        """The scale of the vector of each slot that has one, and its sign bits in the same order."""
+        rows = [one for one in self._ask("SELECT slot, scale, signs FROM record") if one[1]]
+        return {slot: scale for slot, scale, _ in rows}, [int.from_bytes(signs, "big") for *_, signs in rows]
 
     def _near(self, vector: Sequence[int]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""
         step = -(-len(vector) // 8)
         wanted = int("".join("1" if x > 0 else "0" for x in vector).ljust(8 * step, "0"), 2)
-        read = int.from_bytes
-        far = [((read(signs, "big") ^ wanted).bit_count(), slot) for slot, scale, signs in self._signs if scale]
+        scales, signs = self._signs
+        far = [(bits ^ wanted).bit_count() for bits in signs]
         if not far:
             return set()
-        cut = sorted(distance for distance, _ in far)[min(SIEVED, len(far)) - 1]
-        return {slot for distance, slot in far if distance <= cut}
+        cut = sorted(far)[min(SIEVED, len(far)) - 1]
+        return {slot for distance, slot in zip(far, scales, strict=True) if distance <= cut}
 
 
 def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:

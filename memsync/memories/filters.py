@@ -83,10 +83,12 @@ class Filters:
     def _has_tags(self, memory: Memory) -> bool:
         if not (self.tags_all or self.tags_any or self.tags_none):
             return True
-        tags, all_, any_, none = (
-            {tag.lower() for tag in some} for some in (memory.tags, self.tags_all, self.tags_any, self.tags_none)
+        tags = {tag.lower() for tag in memory.tags}
+        has_all, has_none = (
+            tags.issuperset(map(str.lower, self.tags_all)),
+            tags.isdisjoint(map(str.lower, self.tags_none)),
         )
-        return tags >= all_ and not tags & none and (not any_ or bool(tags & any_))
+        return has_all and has_none and (not self.tags_any or not tags.isdisjoint(map(str.lower, self.tags_any)))
 
 
 def as_hit(entry: Entry) -> Hit:

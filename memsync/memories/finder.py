@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from memsync.errors import NotIndexed
 from memsync.index.rank import Allow, Ranking, Record
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
@@ -18,11 +19,22 @@ if TYPE_CHECKING:
     from memsync.index.core import Index
 
 
-class Finder:
-    """Answers queries over *stores*. The first is answered by the rows of *file*, and so is each one where the process `is_brief`."""
+_LARGE: Final = 16_000_000  # bytes of memories: of 35,000 records a warm index takes a hundred megabytes
 
-    def __init__(self, stores: Mapping[Scope, Store], file: IndexFile, *, is_brief: bool) -> None:
-        self.file, self.meaning, self.is_brief = file, file.meaning, is_brief
+
+class Finder:
+    """Answers queries over *stores*. The first is answered by the rows of *file*, and so is each one where the process `is_brief`.
+
+    One that `is_lean` has no room for a warm index of a large store, nor for making its rows, which another process does.
+    """
+
+    def __init__(
+        self, stores: Mapping[Scope, Store], file: IndexFile, *, is_brief: bool, is_lean: bool = False
+    ) -> None:
+        self.is_lean = (
+            is_lean and file.may_answer and sum(max(one.size, 0) for s in stores.values() for one in s.look()) > _LARGE
+        )
+        self.file, self.meaning, self.is_brief = file, file.meaning, is_brief or self.is_lean
         file.read_by(stores)
         self._stores = stores
         self._mutex = threading.RLock()
@@ -35,13 +47,17 @@ class Finder:
         """Return the best *limit* of the allowed memories.
 
         Raises:
+            NotIndexed: it is lean, and there are no rows yet.
             StoreUnreadable, OutsideTree
         """
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
         with self._mutex:
             is_first, self._asked = (self.is_brief or not self._asked) and self._warm is None, True
-        if is_first and (found := self.file.ask_cold(lambda cold: cold.search(text, **how), makes=True)) is not None:
+        makes = not self.is_lean
+        if is_first and (found := self.file.ask_cold(lambda cold: cold.search(text, **how), makes=makes)) is not None:
             return found
+        if self.is_lean and self._warm is None:
+            raise NotIndexed
         self.refresh()
         return self.index.search(text, **how)
 
@@ -145,5 +161,5 @@ class Finder:
         """
         is_read = any(store.stamp is not None for store in self._stores.values())
         if is_read:
-            self.file.save(self._warm)
+            self.file.save(self._warm, makes=not self.is_lean)
         self.file.close()

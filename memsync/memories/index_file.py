@@ -355,13 +355,13 @@ class IndexFile:
         self._write_meta(rows, seen)
         return seen
 
-    def save(self, index: Index | None) -> None:
-        """Have the rows as the files are, where there are rows or an *index* that was made of them."""
+    def save(self, index: Index | None, *, makes: bool = True) -> None:
+        """Have the rows as the files are, where there are rows or an *index* that was made of them; all anew if that *makes* them."""
         with self._mutex, self._opened() as rows:
             if rows is None or (index is None and not self._is_ours(rows.read_meta())):
                 return
             if index is None or self.may_answer or rows.count_vectors() == index.made:
-                self._bring_up(rows, makes=True)
+                self._bring_up(rows, makes=makes)
                 return
             rows.ask("BEGIN IMMEDIATE")
             self._fill(rows, index)  # which has what would have to be asked for again

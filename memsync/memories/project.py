@@ -68,7 +68,7 @@ class Project:
         self.clock = clock
         self.env = env
         self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
-        self.is_brief = False
+        self.is_brief = self.is_lean = False  # lean: it holds no warm index of a large store
         self.repo = ""  # what its entries name as their repository, where they stand among those of others
         self.stores = Stores(layout)
         self.state = self.stores.state
@@ -180,7 +180,7 @@ class Project:
             if (file := self._index) is None:
                 embedder, stop_words = settings.embedder, settings.stop_words
                 file = IndexFile(self.stores, self.stores.index_place, embedder=embedder, stop_words=stop_words)
-            self._finder = Finder(self.stores, file, is_brief=self.is_brief)
+            self._finder = Finder(self.stores, file, is_brief=self.is_brief, is_lean=self.is_lean)
             return self._finder
 
     def __enter__(self) -> Self:

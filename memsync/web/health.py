@@ -38,6 +38,7 @@ class Checkup:
     def __init__(self, start: Path) -> None:
         self._doctor, self._status = Beside(start, "doctor"), Beside(start, "status")
         self.copies = Beside(start, "review", "--kind", "copies")
+        self.index = Beside(start, "index", "rebuild", "--missing")  # which screens, too
         self._counted: object = None  # the files, as they were then
 
     def look(self, project: Project) -> tuple[Sequence[Finding] | None, float]:
@@ -64,7 +65,7 @@ class Checkup:
 
     def end(self) -> None:
         """Let nobody look any more."""
-        for beside in (self._doctor, self._status, self.copies):
+        for beside in (self._doctor, self._status, self.copies, self.index):
             beside.end()
 
 

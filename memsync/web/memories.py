@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, islice
 from typing import Any, Final, NamedTuple
 
-from memsync.errors import Changed, MemsyncError
+from memsync.errors import Changed, MemsyncError, NotIndexed
 from memsync.janitor import queue
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
@@ -19,8 +20,10 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.poison.fingerprints import mark
 from memsync.records import SCOPES, Memory, names_of, sent_id, shown_id
+from memsync.system.beside import Beside
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes, plain_lines
+from memsync.web.health import Checkup
 from memsync.web.shelf import Shelf
 
 routes = Routes()
@@ -92,17 +95,18 @@ class Found(NamedTuple):
     total: int | None
     more: bool
     degraded: str = ""
+    seconds: float | None = None  # for which the index has been made; until then rows have all words as they are typed
 
 
-@routes.reads("/memories", Shelf)
-def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
+@routes.reads("/memories", Shelf, Checkup)
+def show_list(shelf: Shelf, checkup: Checkup, project: Project, given: Given) -> Page:
     """Return the page *Memories*."""
     offset = given.number("offset", 0, most=_MOST)
     query = given.get("q")
     limit = max(given.number("shown", 0, most=_MOST), _FOUND if query else _ROWS)
     filters = read_filters(project, given)
     found = (
-        _search(project, query, filters, offset, limit)
+        _search(shelf, checkup.index, project, query, filters, offset, limit)
         if query
         else _list(shelf, project, given, filters, offset, limit)
     )
@@ -162,8 +166,20 @@ def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
     return keep
 
 
-def _search(project: Project, query: str, filters: Filters, offset: int, limit: int) -> Found:
-    found = project.search(query, filters, limit=offset + limit + 1)
+def _search(
+    shelf: Shelf, making: Beside, project: Project, query: str, filters: Filters, offset: int, limit: int
+) -> Found:
+    found, is_locked = None, making.is_going and project.finder.is_lean and not project.finder.file.describe()["fresh"]
+    if not is_locked:
+        with suppress(NotIndexed):
+            found = project.search(query, filters, limit=offset + limit + 1)
+    if found is None:
+        if making.failure:
+            raise NotIndexed
+        making.begin()
+        skimmed = shelf.look(project).entries(filters, query.casefold().split())
+        rows = [Row(entry) for entry in islice(skimmed, offset, offset + limit + 1)]
+        return Found(rows[:limit], None, len(rows) > limit, seconds=making.seconds)
     shown = [hit for hit in found[offset : offset + limit] if hit.confidence >= _LEAST]
     rows = [Row(hit, _explain(hit), found.is_weak(hit)) for hit in shown]
     return Found(rows, None, len(found) > offset + limit, found.degraded)
@@ -177,7 +193,7 @@ def _explain(hit: Hit) -> str:
 
 def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:
     look, end, order = shelf.look(project), offset + limit, given.get("sort")
-    allowed = filter(filters.allow, look.entries())
+    allowed = look.entries(filters)
     if not any(given.get(name) for name in _NARROWING) and order in ("", "importance"):
         # In their order already, so that most are never looked at.
         first, total = list(islice(allowed, end)), len(look.memories) if filters.archived else look.live

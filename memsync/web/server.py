@@ -17,7 +17,6 @@ from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.poison.fingerprints import version_of_rules
-from memsync.system import programs
 from memsync.system.processes import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.desk import Changes, make_watcher
@@ -42,8 +41,8 @@ _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     give_back_what_is_freed()
-    live, changes, checkup = Live(start, face="at the desk"), Changes(), Checkup(start)
-    threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
+    live, changes, checkup = Live(start, face="at the desk", is_lean=True), Changes(), Checkup(start)
+    threading.Thread(target=read_ahead, args=(live, checkup), daemon=True).start()
     try:
         with make_watcher(layout, changes.add), Endpoint(live, kind="ui"):
             asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
@@ -52,14 +51,13 @@ def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> Non
         live.close()
 
 
-def read_ahead(live: Live) -> None:
+def read_ahead(live: Live, checkup: Checkup) -> None:
     """Have the memories read before the browser comes, which takes its time to open; what is wrong a page tells.
 
     Where many were never screened, a process of its own does it beside us, and makes the index: a page would wait for both.
     """
     with suppress(MemsyncError, OSError):
-        if live.call(count_unread) > _MANY:
-            programs.start_apart("-C", str(live.start.absolute()), "index", "rebuild", "--missing")
+        live.call(lambda project: checkup.index.begin() if count_unread(project) > _MANY else None)
 
 
 def count_unread(project: Project) -> int:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from memsync.memories.filters import effective_importance
+from memsync.memories.filters import Filters, effective_importance
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, sort_types
@@ -51,9 +51,18 @@ class Look(NamedTuple):
     problems: Sequence[str]
     repo: str
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield every memory, archived ones too, the most important first; not marked yet."""
-        return map(self.entry, self.order)
+    def entries(self, filters: Filters, words: Sequence[str] = ()) -> Iterator[Entry]:
+        """Yield every memory that passes *filters* and has all of *words* somewhere, the most important first; not marked yet."""
+        ends = [(end, scope) for scope, end, _ in self.scopes]
+        for place in self.order:
+            memory = self.memories[place]
+            scope = ends[0][1] if place < ends[0][0] else next(scope for end, scope in ends if place < end)
+            if not filters.let_in(scope, memory, self.worth[place]):
+                continue
+            if not words or all(map(memory.content.casefold().__contains__, words)):
+                entry = self.entry(place)
+                if filters.keep is None or filters.keep(entry):
+                    yield entry
 
     def pairs(self) -> Iterator[tuple[Memory, Callable[[], Entry]]]:
         """Yield what `entries` does as bare memories, in any order, each with what makes its entry."""

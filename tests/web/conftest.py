@@ -25,7 +25,12 @@ class Browser:
     """What a browser does here: it keeps the cookie, sends the fields of a form, and follows where it is led."""
 
     def __init__(self, root: Path) -> None:
-        self.live, self.keys, self.changes, self.checkup = Live(root), Keys(17_000), Changes(), Checkup(root)
+        self.live, self.keys, self.changes, self.checkup = (
+            Live(root, is_lean=True),
+            Keys(17_000),
+            Changes(),
+            Checkup(root),
+        )
         self.app = build(self.live, self.keys, self.changes, self.checkup)
         self.client = TestClient(self.app, base_url="http://127.0.0.1:17000")
         self.client.get(self.keys.url)

@@ -35,7 +35,7 @@ def serving(root: Path) -> Iterator[str]:
     """Serve the desk of *root* in a thread, and give out its address."""
     changes = Changes()
     with listen(root, 0) as listener, make_watcher(locate(root), changes.add):
-        live, keys, checkup = Live(root), Keys(listener.getsockname()[1]), Checkup(root)
+        live, keys, checkup = Live(root, is_lean=True), Keys(listener.getsockname()[1]), Checkup(root)
         config = uvicorn.Config(build(live, keys, changes, checkup), log_level="warning", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))

@@ -7,6 +7,7 @@ import shlex
 import weakref
 
 import pytest
+from helpers import until
 
 from memsync import Memsync
 from memsync.cli import app
@@ -48,6 +49,25 @@ def test_the_first_page_has_the_memories_with_the_most_important_first(some):
     assert ids(page)[-1] == "mm-aaaaaa"  # it has faded
     assert "Prices are integers in cents" in page.text
     assert "3 memories" in page.text
+
+
+def test_a_large_store_is_searched_by_letters_until_a_process_beside_has_made_its_index(
+    repo, line, browse, monkeypatch
+):
+    monkeypatch.setattr("memsync.memories.finder._LARGE", 0)
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20", tags=["ci"]) + line("mm-bbbbbb", "Prices are in cents"))
+    some = browse(repo.root)
+    page = some.get("/memories", q="node ci")
+    assert ids(page) == ["mm-aaaaaa"]
+    assert "The index is being made" in page.text
+    assert ids(some.get("/memories", q="node ci", tag="payments")) == []
+    until(lambda: not some.checkup.index.is_going)
+    page = some.get("/memories", q="node ci")
+    assert "confidence" in page.text
+    assert "being made" not in page.text
+    some.edit("mm-aaaaaa", content="CI needs Node 22")
+    assert "Node 22" in some.get("/memories", q="node 22 ci").text
+    assert some.live.call(lambda project: project.finder._warm) is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from helpers import memsync, until
 from running import running
 
 from memsync.agents.live import Live
+from memsync.web.health import Checkup
 from memsync.web.server import count_unread, read_ahead
 
 PATIENCE = 60
@@ -75,20 +76,21 @@ def test_no_other_address_of_this_machine_answers(repo):
 
 def test_the_memories_are_read_before_the_browser_comes_and_a_broken_one_ends_nothing(repo, line):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    live = Live(repo.root)
-    read_ahead(live)
+    live, checkup = Live(repo.root), Checkup(repo.root)
+    read_ahead(live, checkup)
     assert live.call(lambda project: project.stores["project"].stamp) is not None
     live.close()
     (repo.root / ".gobby" / "config.yaml").write_text("a: [")
     broken = Live(repo.root)
-    read_ahead(broken)
+    read_ahead(broken, checkup)
     broken.close()
 
 
 def test_what_nobody_has_screened_is_screened_beside_the_pages(repo, line, monkeypatch):
     monkeypatch.setattr("memsync.web.server._MANY", 0)
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    live = Live(repo.root)
-    read_ahead(live)
+    live, checkup = Live(repo.root), Checkup(repo.root)
+    read_ahead(live, checkup)
     until(lambda: live.call(count_unread) == 0)
+    checkup.end()
     live.close()
