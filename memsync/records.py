@@ -498,15 +498,17 @@ def find_id(ref: str, ids: Iterable[str]) -> str:
     Raises:
         MemoryNotFound, AmbiguousId
     """
-    lower = ref.strip().lower()
     known = list(ids)
+    if ref in known:
+        return ref
+    lower = ref.strip().lower()
     fits = sorted({id_ for id_ in known if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
     if not fits and may_be_shown(ref):
         fits = sorted({id_ for id_ in known if shown_id(id_).startswith(lower)})
-    if len(fits) == 1 or ref in known:
-        return ref if ref in known else fits[0]
-    if fits:
+    if len(fits) > 1:
         raise AmbiguousId(ref, fits)
+    if fits:
+        return fits[0]
     bare = {id_.removeprefix(_ID_PREFIX): id_ for id_ in known}
     near = closest(lower.removeprefix(_ID_PREFIX), bare, least=_NEAR)
     raise MemoryNotFound(ref, near=near and shown_id(bare[near]))

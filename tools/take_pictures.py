@@ -21,11 +21,12 @@ from memsync.system import programs
 
 IMAGES: Final = Path(__file__).parents[1] / "docs" / "images"
 CENTS: Final = "mm-cents1"
-LARGEST: Final = 60_000  # bytes of a picture
-_WIDTH: Final = 960
+LARGEST: Final = 90_000  # bytes of a picture
+_WIDTH: Final = 1360
 # Of a picture its name, the page, the colours, and the height.
 PICTURES: Final[tuple[tuple[str, str, Literal["light", "dark"], int], ...]] = (
-    ("memories", "/memories?q=node", "light", 460),
+    ("today", "/", "light", 640),
+    ("memories", "/memories?q=node", "light", 640),
     ("memory", f"/memory?id={CENTS}&scope=project", "light", 900),
     ("review", "/review?kind=candidate", "dark", 560),
     ("branch", "/branch", "light", 600),
@@ -68,6 +69,7 @@ def shoot(browser: Browser, url: str) -> None:
     plain = browser.new_page()
     page = browser.new_context().new_page()
     page.goto(url)
+    page.wait_for_selector("main")
     base = page.url.rstrip("/")
     for name, path, colours, height in PICTURES:
         page.set_viewport_size({"width": _WIDTH, "height": height})
@@ -78,7 +80,10 @@ def shoot(browser: Browser, url: str) -> None:
             page.fill("textarea", _PROMPT)
             page.click("#try button")
             page.wait_for_selector("h2:has-text('Would be given')")
-        if path.startswith("/memory"):
+        if path.startswith("/memories"):
+            page.keyboard.press("j")
+            page.wait_for_selector("#beside h1")
+        if path.startswith("/memory?"):
             page.wait_for_selector("text=Who set what")
         data = make_small(plain, page.screenshot())
         (IMAGES / f"desk-{name}.webp").write_bytes(data)

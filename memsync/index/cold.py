@@ -107,7 +107,7 @@ class Cold:
                 for kept in (self._found, self._records, self._postings):
                     kept.clear()
             query = parse(text, self._tokenizer, places=places)
-            with collector_paused():  # of a large store there are tuples by the hundred thousand
+            with collector_paused(lasting=False):  # of a large store there are tuples by the hundred thousand
                 self._found[text, places] = query, self._candidates(text, query)
         return self._found[text, places]
 

@@ -29,6 +29,7 @@ from memsync.records import Memory, Scope, shown_id, tick
 from memsync.store import files, local_history
 from memsync.store.lock import lock
 from memsync.system.limits import read_object
+from memsync.system.texts import count
 
 _KEPT: Final = 1_000  # decisions that can be taken back
 Note = dict[str, Any]
@@ -76,6 +77,27 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         del project.journal.changes[noted:]  # the card says it as a whole, with the text that it showed
         project.journal.note_change(said, "" if proposal else "review --undo", proposal)
     return Decision(name=name, action=action, said=said, corrected=note.get("corrected", ""))
+
+
+def take_as_known(project: Project, names: Sequence[str]) -> Decision:
+    """Let all that is new of the cards *names* be known here, as one decision.
+
+    Raises:
+        MemsyncError: none of them is new any more.
+    """
+    cards = [card for name in names if (card := read_card(project, name)) and card.kind == "new"]
+    known = [["project", one.subject.id] for one in cards if one.subject]  # nothing else is brought by others
+    if not known:
+        raise MemsyncError("nothing of this is new any more")
+    marks = {one.subject.id: project.screening.note(one.subject) for one in cards if one.subject}
+    project.state("project").record_use([], marks)
+    said = f"{count(len(known), 'memory')} known here"
+    _write(
+        project,
+        [*_read_log(project), {"name": cards[0].name, "action": "approve", "known": known, "touched": []}][-_KEPT:],
+    )
+    project.journal.note_change(said, "review --undo")
+    return Decision(name=cards[0].name, action="approve", said=said)
 
 
 def _list_all(project: Project) -> Mapping[tuple[Scope, str], Memory]:
@@ -160,7 +182,7 @@ def _decide_new(project: Project, card: Card, action: Action, text: str, note: N
     if action != "approve":
         return _decide_memory(project, card, action, text, note)
     project.state(entry.scope).record_use([], {entry.id: project.screening.note(entry)})
-    note["known"] = [entry.scope, entry.id]
+    note["known"] = [[entry.scope, entry.id]]
     return f"{shown_id(entry.id)} is known here"
 
 
@@ -344,8 +366,8 @@ def _undo_rest(project: Project, note: Note) -> None:
     """Take back what a decision did to other things than memories."""
     if moved := note.get("moved"):
         sharing.share(project, [moved])
-    if known := note.get("known"):
-        project.state(known[0]).record_use([], {known[1]: ""})
+    for scope, id_ in note.get("known", []):
+        project.state(scope).record_use([], {id_: ""})
     if note.get("approved"):
         _, scope, id_ = note["name"].split(":", 2)
         if memory := project.store(scope).get_sent(id_):

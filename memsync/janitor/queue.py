@@ -31,7 +31,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.memories.screening import is_rule
 from memsync.poison.fingerprints import fingerprint
-from memsync.records import SCOPES, Scope, content_hash, format_time, sent_id, shown_id
+from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
 from memsync.system.texts import count
 
@@ -261,15 +261,19 @@ def read_card(project: Project, name: str) -> Card | None:
     kind, _, ref = name.partition(":")
     if kind in _OF_STORE:
         return _OF_STORE[kind](project, name, ref)
-    scope, _, id_ = ref.partition(":")
-    where = next((one for one in SCOPES if one == scope and one in project.stores), None)
-    if where is None or kind not in _OF_MEMORY:
-        return None
     project.stores.refresh()
-    memory = project.stores[where].get_sent(id_)
-    if memory is None or memory.archived_at:
+    scope = next((one for one in SCOPES if one == ref.partition(":")[0]), None)
+    memory = find_memory(project, name)
+    if memory is None or scope is None or memory.archived_at:
         return None
-    return _OF_MEMORY[kind](project, name, project.mark(project.entry(where, memory)))
+    return _OF_MEMORY[kind](project, name, project.mark(project.entry(scope, memory)))
+
+
+def find_memory(project: Project, name: str) -> Memory | None:
+    """Return the stored memory that the card *name* is about; None where it is about something else."""
+    kind, scope, id_ = [*name.split(":", 2), "", ""][:3]
+    store = next((store for one, store in project.stores.items() if one == scope), None)
+    return store.get_sent(id_) if store and kind in _OF_MEMORY else None
 
 
 _FORGET: Final = "forget this one; restore brings it back"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from memsync.memories.reach import own
@@ -57,6 +58,7 @@ def _find_newer(project: Project, hits: Sequence[Hit], hit: Hit) -> Hit | None:
     return max(rivals, key=lambda one: str(one.memory.written_at)) if 0 < len(rivals) <= _MOST else None
 
 
+@lru_cache(maxsize=1 << 12)  # most come again, at another question
 def _may_replace(new: str, old: str) -> bool:
     from memsync.dedup import decide
 

@@ -85,19 +85,20 @@ def _run_ps(*words: str) -> str:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(*, lasting: bool = True) -> Iterator[None]:
     """Have the cycle collector wait while very many things without cycles are made, which it would look through again and again.
 
-    What was made counts as old then: to be looked through once for being new takes a tenth of making an index.
+    What is *lasting* counts as old then: to be looked through once for being new takes a tenth of making an index.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if was_on and lasting:
             gc.freeze()  # takes all there is out of the generations
             gc.unfreeze()  # and puts it into the oldest
+        if was_on:
             gc.enable()
 
 

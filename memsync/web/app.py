@@ -12,7 +12,21 @@ from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
 from memsync.janitor.waiting import Waiting
-from memsync.web import atlas, branch, edits, health, hub, memories, pages, past, review, sessions, skills, today
+from memsync.web import (
+    atlas,
+    branch,
+    edits,
+    export,
+    health,
+    hub,
+    memories,
+    pages,
+    past,
+    review,
+    sessions,
+    skills,
+    today,
+)
 from memsync.web.desk import Changes, Desk
 from memsync.web.gate import Gate
 from memsync.web.shelf import Shelf
@@ -22,7 +36,7 @@ if TYPE_CHECKING:
 
     from memsync.web.serve import Keys
 
-_PAGES: Final = (today, memories, edits, hub, past, review, branch, skills, sessions, atlas, health)
+_PAGES: Final = (today, memories, edits, hub, past, review, branch, skills, sessions, atlas, health, export)
 
 
 def build(live: Live, keys: Keys, changes: Changes, checkup: health.Checkup) -> Gate:

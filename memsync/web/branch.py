@@ -130,7 +130,7 @@ def _list_kept(project: Project) -> list[tuple[Entry, str]]:
     project.stores.refresh()
     kept = [(s, m) for s, store in project.stores.items() for m in store.memories().values() if m.conflict_of]
     found = [project.mark(project.entry(scope, memory)) for scope, memory in kept if not memory.archived_at]
-    return [(one, link_to_card(queue.name_card("conflict", one), "conflict")) for one in found]
+    return [(one, link_to_card(queue.name_card("conflict", one), {"kind": "conflict"})) for one in found]
 
 
 def _describe_stage(project: Project) -> str:

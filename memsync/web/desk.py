@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import anyio.to_thread
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memsync.web.serve import Keys
 
 log = logging.getLogger(__name__)
-F = TypeVar("F", bound=Callable[..., "Page | Done"])
+F = TypeVar("F", bound=Callable[..., "Answer"])
 
 _FIELDS: Final = 20_000  # of one form
 _KEPT: Final = 50  # notices of what was done
@@ -102,6 +102,13 @@ class Page(NamedTuple):
     status: int = 0
 
 
+class Copy(NamedTuple):
+    """A file to take along."""
+
+    name: str
+    text: str
+
+
 class Undo(NamedTuple):
     """The form that takes back what was done: where it goes, and its fields."""
 
@@ -119,12 +126,15 @@ class Done(NamedTuple):
     also: Sequence[str] = ()  # what else to know
 
 
+Answer: TypeAlias = Page | Done | Copy
+
+
 class Address(NamedTuple):
     """A page or a form: where it is, and the function over what it *needs* of the desk, the project and what is given."""
 
     method: str
     path: str
-    function: Callable[..., Page | Done]
+    function: Callable[..., Answer]
     needs: Sequence[type]
 
 
@@ -180,13 +190,18 @@ class Desk:
             raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
         return given
 
-    async def _answer(self, request: Request, work: Callable[[Project], Page | Done]) -> Response:
+    async def _answer(self, request: Request, work: Callable[[Project], Answer]) -> Response:
         def respond(project: Project) -> Response:
             try:
                 found = work(project)
             except (MemsyncError, OSError) as error:
                 found = fail(error)
             try:
+                if isinstance(found, Copy):
+                    named = {"Content-Disposition": f'attachment; filename="{found.name}"'}
+                    return Response(
+                        found.text.encode("utf-8", "replace"), headers=named, media_type="application/octet-stream"
+                    )
                 return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
             finally:
                 processes.trim()
@@ -244,7 +259,7 @@ def _find_self(request: Request) -> str:
     """Return the address at which the page is read again; that of a form is not, nor is what was done told twice."""
     if request.method != "GET":
         return "/"
-    said = [(name, value) for name, value in request.query_params.multi_items() if name not in ("done", "token")]
+    said = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
     return f"{request.url.path}?{urlencode(said)}" if said else request.url.path
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import MemsyncError, NoStore, Remedy
+from memsync.errors import MemsyncError, NoStore, Remedy, UsageError
 from memsync.git import history
 from memsync.history.diff import Difference, leave_out_private
 from memsync.history.lines import files_of
@@ -24,7 +24,9 @@ from memsync.secrets import redact
 from memsync.setup import installing
 from memsync.transfer import writers
 from memsync.web import branch, pages
+from memsync.web.desk import Copy, Given, Routes
 
+routes = Routes()
 _SCOPE: Final[Scope] = "project"
 
 
@@ -39,15 +41,37 @@ def write_report(
         NoHistory: *against* names no commit.
         MemsyncError, OSError: *path* cannot be written.
     """
+    view = _make_report(project, against, scopes)
+    writers.write(project, path, pages.render("export.html", **view), force=force, private=view["has_private"])
+    return len(view["entries"])
+
+
+@routes.reads("/health/copy")
+def take_copy(project: Project, given: Given) -> Copy:
+    """Return the project's own memories as a file for others: the report, or a copy that `memsync import` reads.
+
+    Raises:
+        UsageError: there is no such format.
+        NoStore: the project has no shared memories.
+    """
+    kind = given.get("as")
+    if kind == "report":
+        return Copy("memories.html", pages.render("export.html", **_make_report(project, "", (_SCOPE,))))
+    if (format_ := next((one for one in writers.FORMATS if one == kind), None)) is None:
+        raise UsageError(f"a copy is report, {', '.join(writers.FORMATS)}")
+    project.store(_SCOPE)
+    found = project.memories(Filters(scopes=(_SCOPE,)))
+    return Copy(f"memories.{'md' if format_ == 'markdown' else format_}", writers.spell(found, format_))
+
+
+def _make_report(project: Project, against: str, scopes: Collection[Scope]) -> dict[str, Any]:
     if [*scopes] == [_SCOPE] and (project.settings.stealth or _SCOPE not in project.stores):
         raise NoStore(
             "the memories of this project are private, so there is nothing that a report may show; ",
             Remedy("--all-scopes"),
             " shows them, marked so",
         )
-    view = make_view(project, against, scopes)
-    writers.write(project, path, pages.render("export.html", **view), force=force, private=view["has_private"])
-    return len(view["entries"])
+    return make_view(project, against, scopes)
 
 
 def write_replay(project: Project, path: Path, found: Mapping[str, Any], *, force: bool = False) -> None:

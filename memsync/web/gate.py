@@ -9,12 +9,13 @@ only our own pages hold.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from secrets import compare_digest
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,6 +36,11 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+# Whoever comes by the address with the token is led to the one without, by a page of ours: after a redirect the request would
+# still be another site's to a browser, which keeps a strict cookie from it, and a history would keep the token.
+_ENTRY: Final = '<!doctype html><html lang="en"><title>memsync</title><link rel="icon" href="/static/icon.svg"><meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Go on</a></p>\n'
 
 
 class Verdict(NamedTuple):
@@ -64,6 +70,12 @@ def judge(keys: Keys, headers: Mapping[str, str], query: bytes) -> Verdict:
     return Verdict(403, "open the address that `memsync ui` printed; it is another one after each start")
 
 
+def _leave_out_token(scope: Scope) -> str:
+    said = [(name, value) for name, value in parse_qsl(scope["query_string"].decode("latin-1")) if name != "token"]
+    path = quote("/" + scope["path"].lstrip("/"))
+    return f"{path}?{urlencode(said)}" if said else path
+
+
 class Gate:
     """Asks `judge` about every request to *app*, and puts our headers on every answer."""
 
@@ -87,5 +99,7 @@ class Gate:
                     headers.append("Set-Cookie", cookie)
             await send(message)
 
-        app = PlainTextResponse(f"{verdict.why}\n", verdict.status) if verdict.status else self._app
+        app: ASGIApp = PlainTextResponse(f"{verdict.why}\n", verdict.status) if verdict.status else self._app
+        if not verdict.status and scope["method"] == "GET" and b"token=" in scope["query_string"]:
+            app = HTMLResponse(_ENTRY.format(escape(_leave_out_token(scope))))
         await app(scope, receive, send_more)

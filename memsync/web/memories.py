@@ -267,6 +267,7 @@ def record_page(
             "waits": bool(entry.flagged) or project.screening.waits_to_stop(entry, project.settings),
             "ref": memory.id,
             "successor": pages.address("/memory/new", {"supersedes": shown_id(entry.id), "scope": entry.scope}),
+            "why": pages.address("/sessions", {"for": sent_id(entry.id)}),
             "has_history": entry.scope == "project" and project.layout.git is not None,
             "history": pages.address("/memory/history", {"id": sent_id(entry.id)}),
         },

@@ -24,6 +24,7 @@ from memsync.system.texts import one_line, printable
 STATIC: Final = Path(__file__).parent / "static"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _LABEL: Final = 64  # characters of a tag or a name
+_SKILL: Final = re.compile(r"\.\./([a-z0-9-]+)/(?:SKILL\.md)?(?:#.*)?")  # as skills name each other
 _NAME: Final = re.compile(r"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*")  # browsers read 127.1 and 0x7f000001 as this machine
 
 
@@ -89,8 +90,20 @@ def _markdown() -> Any:
 
     # No HTML of the author's, and no pictures: they would be requests to wherever the text says.
     made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    made.validateLink = _leads_to_the_web  # type: ignore[method-assign]
+    made.validateLink = lambda url: True  # type: ignore[method-assign] # noqa: ARG005 - or the brackets would be shown
+    made.add_render_rule("link_open", _open_link)
     return made
+
+
+def _open_link(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
+    """Return the tag of a link to the web, or to another skill, which has a page here; what leads elsewhere leads nowhere."""
+    url = str(tokens[at].attrs["href"])
+    if not _leads_to_the_web(url):
+        skill = _SKILL.fullmatch(url)
+        tokens[at].attrs = (
+            {"href": address("/skills/one", {"name": skill[1]})} if skill else {}
+        )  # a link to nowhere is text
+    return str(renderer.renderToken(tokens, at, options, env))
 
 
 def _leads_to_the_web(url: str) -> bool:

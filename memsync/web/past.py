@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoHistory
 from memsync.history import events
-from memsync.history.events import reader
+from memsync.history.events import Event, reader
 from memsync.memories.project import Project
 from memsync.web.desk import Given, Page, Routes
 
@@ -90,7 +90,10 @@ def show_history(readings: Readings, project: Project, given: Given) -> Page:
             one.is_done = False  # the next page asks for what is new by then
         view["events"] = events.events(project, ref, one.held if one else None)
         view["notes"] = events.notes(project)
-        view["blame"] = events.blame(project, ref, view["events"])
+        setters: dict[Any, tuple[Event, list[str]]] = {}
+        for name, event in events.blame(project, ref, view["events"]):
+            setters.setdefault(event.commit and event.commit.id, (event, []))[1].append(name)
+        view["blame"] = list(setters.values())
     except NoHistory as error:
         return Page("history.html", view, str(error))
     except MemsyncError as error:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from memsync.agents.explain import MEANINGS, explain
+from memsync.agents.explain import MEANINGS, Verdict, explain
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import find_session, list_sessions
 from memsync.evals.memory_tests import add_case
 from memsync.memories.project import Project
+from memsync.memories.results import Entry
 from memsync.records import parse_time
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes
@@ -20,12 +21,20 @@ _LONGEST: Final = 20_000  # characters of a prompt that is tried
 
 
 @routes.reads("/sessions")
-def show(project: Project, _: Given) -> Page:
-    """Return the sessions, the latest first."""
+def show(project: Project, given: Given) -> Page:
+    """Return the sessions, the latest first, or the form for a prompt: `for` names the memory that did not come."""
     found = list_sessions(project)
     rows = [(one, parse_time(one.events[-1].at)) for one in found[:_ROWS]]
     view = {"rows": rows, "total": len(found), "tried": None, "command": pages.command("sessions")}
-    return Page("sessions.html", {"prompt": "", "session": "", **view})
+    asks = bool(given.get("try") or given.get("for"))
+    return Page(
+        "sessions.html", {"prompt": "", "session": "", "asks": asks, "missed": _find_missed(project, given), **view}
+    )
+
+
+def _find_missed(project: Project, given: Given) -> Entry | None:
+    """Return the memory that somebody expected to come."""
+    return project.get(given.raw("for")) if given.get("for") else None
 
 
 @routes.reads("/sessions/one")
@@ -43,10 +52,15 @@ def try_prompt(project: Project, given: Given) -> Page:
     """Return what an agent would be given for a prompt, and by which rule not; nothing is noted, the prompt either."""
     prompt, session = given.raw("prompt")[:_LONGEST], given.get("session")
     found = explain(RecallSession(project, session), prompt or None)
+    missed = _find_missed(project, given)
     rows = [(one, MEANINGS[one.rule]) for one in found.verdicts]
+    rows.sort(key=lambda row: missed is None or row[0].entry.id != missed.id)
+    if missed and not any(one.entry.id == missed.id for one, _ in rows):
+        reason = "nothing of the prompt finds it: it has none of its words, or others that fit better came before it"
+        rows.insert(0, (Verdict(missed, "not found", None, None), reason))
     command = pages.command("inject", "--explain", prompt=prompt or None, session=session or None)
-    view = {"prompt": prompt, "session": session, "tried": found, "verdicts": rows, "command": command}
-    return Page("sessions.html", view)
+    view = {"prompt": prompt, "session": session, "asks": False, "missed": missed, "tried": found, "verdicts": rows}
+    return Page("sessions.html", {**view, "command": command})
 
 
 @routes.writes("/sessions/test")

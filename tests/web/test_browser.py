@@ -44,6 +44,7 @@ def tabs(repo, line, chromium) -> Iterator[Callable]:
             page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.goto(url)
+            page.wait_for_selector("main")
             return page
 
         yield open_tab
@@ -115,7 +116,7 @@ def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     page.wait_for_url("**/memories?*q=node*")  # the answer to the last letter: on a busy machine each one asks
     wait(page, "text=confidence")
     press(page, "Escape j Enter")
-    wait(page, "dl.facts")
+    wait(page, ".acts")
     wait(page, "text=Who set what")  # the history came by itself
     press(page, "e")
     page.keyboard.press("ControlOrMeta+a")
@@ -170,6 +171,7 @@ def test_what_was_typed_outlives_the_desk_and_is_saved_by_the_next_one(repo, lin
     with running(repo.root) as (process, url):
         port = url.partition("/?")[0].rpartition(":")[2]
         page.goto(url)
+        page.wait_for_selector("main")
         page.goto(f"{page.url}memory?id=mm-aaaaaa&scope=project")
         press(page, "e")
         page.fill("textarea[name=content]", "CI needs Node 22")
@@ -179,13 +181,14 @@ def test_what_was_typed_outlives_the_desk_and_is_saved_by_the_next_one(repo, lin
         page.click("button:has-text('Save')")
         page.wait_for_selector("text=open the address that")
         again.goto(url)
+        again.wait_for_selector("main")
         page.goto(again.url + "memory?id=mm-aaaaaa&scope=project")
         page.wait_for_selector("#kept:not([hidden])")
         assert page.input_value("textarea[name=content]") == "CI needs Node 22"
         page.locator("textarea[name=content]").press("ControlOrMeta+Enter")
         wait(page, "text=updated mm-aaaaaa: content")
         page.reload()
-        wait(page, "dl.facts")
+        wait(page, ".acts")
         assert page.locator("#kept").is_hidden()
     context.close()
     assert b"Node 22" in repo.memories.read_bytes()
@@ -234,3 +237,78 @@ def test_the_desk_is_read_and_used_without_any_script(tabs, chromium, repo):
     plain.close()
     with Memsync.open(repo.root) as project:
         assert project.get("mm-aaaaaa").content == "CI needs Node 24"
+
+
+def test_ten_keys_in_a_second_decide_ten_cards_or_say_how_many_did_nothing(tabs, repo):
+    with Memsync.open(repo.root) as project:
+        texts = [
+            f"The {word} is kept in the drawer of {word}s"
+            for word in "screw nail bolt nut cog pin rod cap hinge valve spring washer".split()
+        ]
+        Candidates(project).propose([Proposal(memory=Memory("", text)) for text in texts])
+    page = tabs()
+    page.goto(page.url + "review?kind=candidate")
+    shown = []
+
+    def hear(text):
+        shown.append(text)
+
+    page.expose_function("heard", hear)
+    page.evaluate(
+        "new MutationObserver(() => { const said = document.querySelector('#refused'); if (!said.hidden) heard(said.textContent); }).observe(document.querySelector('#refused'), {childList: true})"
+    )
+    page.evaluate("window.stayed = true")
+    for _ in range(10):
+        page.keyboard.press("a")
+        page.wait_for_timeout(100)
+    page.wait_for_function("document.querySelectorAll('.htmx-request').length === 0")
+    page.wait_for_timeout(200)
+    with Memsync.open(repo.root) as project:
+        decided = len(texts) - sum(name.startswith("candidate:") for name in queue.list_names(project))
+    refused = sum(int(text.split()[0]) for text in shown if text)
+    assert decided + refused == 10
+    assert decided >= 1
+    assert page.evaluate("window.stayed")  # the page itself was not loaded again
+
+
+def test_a_list_shows_the_memory_that_j_comes_to_beside_it_where_there_is_room(tabs, repo):
+    page = tabs()
+    page.set_viewport_size({"width": 1500, "height": 800})
+    page.goto(page.url + "memories")
+    press(page, "/")
+    page.keyboard.type("cents", delay=5)
+    wait(page, "text=confidence")
+    press(page, "Escape j")
+    wait(page, "#beside h1:has-text('Prices are integers')")
+    press(page, "e")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Prices are whole cents")
+    press(page, "ControlOrMeta+Enter")
+    wait(page, "text=updated mm-bbbbbb: content")
+    assert b"whole cents" in repo.memories.read_bytes()
+
+
+def test_why_a_memory_did_not_come_is_a_key_and_a_test_of_it_another_one(tabs, repo):
+    page = tabs()
+    page.goto(page.url + "memory?id=mm-bbbbbb&scope=project")
+    press(page, "t")
+    wait(page, "text=Why did it not come?")
+    page.keyboard.type("where does the staging box stand")
+    press(page, "ControlOrMeta+Enter")
+    wait(page, "h2:has-text('Would be given')")
+    assert "Prices are integers" in page.locator("ol.rows > li").first.inner_text()
+    press(page, "t")
+    wait(page, "text=Wrote the test")
+    (line,) = (repo.root / ".gobby" / "tests.jsonl").read_text().splitlines()
+    assert '"given":["mm-bbbbbb"]' in line.replace(" ", "")
+
+
+def test_the_token_leaves_the_address_and_the_history_without_any_script(repo, chromium):
+    with serving(repo.root) as url, chromium.new_context(java_script_enabled=False) as plain:
+        page = plain.new_page()
+        page.goto("data:text/html,before")
+        page.goto(url)
+        page.wait_for_selector("h1:has-text('Today')")
+        assert page.url == url.partition("?")[0]
+        page.go_back()
+        assert page.url == "data:text/html,before"

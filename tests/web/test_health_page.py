@@ -125,3 +125,15 @@ def test_a_setting_that_somebody_else_has_set_meanwhile_is_left_alone(repo, desk
         assert (desk.status, "memory.recall_limit was changed since you read it" in page.text) == (409, True)
     with Memsync.open(repo.root) as project:
         assert project.settings.recall_limit == 33
+
+
+def test_a_report_and_copies_are_taken_along_by_a_button(repo, line, desk):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    links = [one["href"] for one in desk.get("/health").every("a") if "download" in one]
+    assert len(links) == 4
+    for link in links:
+        answer = desk.client.get(link)
+        assert answer.status_code == 200
+        assert answer.headers["content-disposition"].startswith('attachment; filename="memories.')
+        assert "CI needs Node 20" in answer.text
+    assert desk.client.get("/health/copy?as=exe").status_code == 422

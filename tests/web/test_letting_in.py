@@ -103,11 +103,15 @@ def test_the_token_is_taken_for_a_cookie_that_no_script_reads(desk):
     fresh = TestClient(desk.app, base_url="http://127.0.0.1:17000")
     answer = fresh.get(desk.keys.url)
     assert answer.status_code == 200
-    assert "<h1>Today</h1>" in answer.text
+    assert '<meta http-equiv="refresh" content="0;url=/">' in answer.text
     cookie = answer.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
     assert desk.keys.token not in cookie + answer.text
     assert "set-cookie" not in fresh.get("/memories").headers
+    again = fresh.get(f"http://127.0.0.1:17000//evil.example/memories?q=a%22b&{desk.keys.url.partition('?')[2]}").text
+    assert (
+        'content="0;url=/evil.example/memories?q=a%22b"' in again
+    )  # nor does it stay where the cookie is there already
 
 
 def test_every_form_that_writes_needs_what_only_our_pages_hold(repo, desk, line):

@@ -174,8 +174,8 @@ def test_a_record_has_its_anchors_its_code_its_relatives_and_its_history(repo, l
     page = desk.get("/memory", id="mm-aaaaaa")
     assert "CENTS = 100" in page.text
     assert "src/gone.py is gone" in page.text
-    assert "superseded by mm-bbbbbb" in page.text
-    assert "mentions mm-bbbbbb" in page.text
+    assert "superseded by Prices were in euros" in page.text
+    assert "mentions Prices were in euros" in page.text
     history = desk.get("/memory/history", id="mm-aaaaaa")
     assert ("ins", {}) in history.elements
     assert "Remember the unit" in history.text

@@ -242,3 +242,33 @@ def test_a_project_that_is_opened_anew_is_not_held_by_what_waits(repo, some, mon
     assert "still reading" in some.get("/review").text
     gc.collect()
     assert old() is None
+
+
+def test_what_others_brought_is_narrowed_by_author_file_and_commit_and_known_at_once(repo, line, browse):
+    repo.write_memories(line("mm-aaaaaa", "known before", author="Test User"))
+    repo.git("add", ".")
+    repo.git("commit", "-qm", "first")
+    first = browse(repo.root)
+    first.get("/review")  # what a machine meets at its first look counts as known
+    rows = [("mm-bbbbbb", "Ann", "src/a.py"), ("mm-cccccc", "Ann", "src/b.py"), ("mm-dddddd", "Bob", "src/a.py")]
+    for id_, author, file in rows:
+        (repo.root / file).parent.mkdir(exist_ok=True)
+        (repo.root / file).write_text("x = 1\n")
+        new = line(id_, f"{author} says so of {file}", author=author, anchors=[file])
+        repo.write_memories(repo.memories.read_text() + new)
+        repo.git("add", ".")
+        repo.git("commit", "-qm", id_)
+    desk = browse(repo.root)
+    shown = lambda page: [one["data-name"].rpartition(":")[2] for one in page.every("article", id="card")]  # noqa: E731
+    page = desk.get("/review")
+    assert "Ann 2" in page.text
+    assert "src/a.py 2" in page.text
+    assert "1 of 1 " in desk.get("/review", author="Bob").text
+    assert shown(desk.get("/review", author="Ann", file="src/b.py")) == ["mm-cccccc"]
+    assert shown(desk.get("/review", commit=repo.git("rev-parse", "HEAD~2").strip())) == ["mm-bbbbbb"]
+    assert "mm-cccccc" not in desk.get("/review", author="Bob").text
+    page = desk.post("/review/known", kind="", author="Ann")
+    assert "2 memories known here" in page.text
+    assert names(repo) == ["new:project:mm-dddddd"]
+    assert "took back" in desk.post("/review/undo", kind="").text
+    assert len(names(repo)) == 3

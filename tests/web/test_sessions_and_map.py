@@ -68,7 +68,7 @@ def test_a_prompt_that_is_tried_says_by_which_rule_each_memory_is_left_out_and_n
 def test_a_prompt_that_was_tried_becomes_a_memory_test_with_one_button(repo, known):
     asked = {"prompt": "which Node version does CI need?"}
     page = known.post("/sessions/try", **asked, session="")
-    assert "it must come" in page.text
+    assert "Test: it must come" in page.text
     assert "Wrote the test" in known.post("/sessions/test", **asked, id="mm-node111").text
     known.post("/sessions/test", **asked, id="mm-flagged", banned="1")
     assert "nothing may come" in known.post("/sessions/try", prompt="how do whales sleep?", session="").text

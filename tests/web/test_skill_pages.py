@@ -57,7 +57,10 @@ def test_the_text_of_a_skill_is_no_html_and_asks_no_other_host(one, repo):
     assert not page.every("b")
     assert not [has for _, has in page.elements if "onclick" in has or has.get("hx-get") == "/memory/forget"]
     own = {has.get("href") for has in known.every("a")} | {"/skills/one?name=run-tests"}
-    assert {has.get("href") for has in page.every("a")} - own == {"https://evil.example/x.png", "https://ok.example"}
+    assert {has.get("href") for has in page.every("a")} - own - {None} == {
+        "https://evil.example/x.png",
+        "https://ok.example",
+    }
 
 
 def test_an_edit_of_a_skill_changes_what_was_changed(one, repo):
@@ -138,3 +141,11 @@ def test_undoing_a_removal_leaves_alone_a_skill_that_somebody_made_since(one, re
     page = one.post("/skills/restore", name="run-tests", scope="project", was="")
     assert (one.status, "run-tests was changed since you read it" in page.text) == (409, True)
     assert file.read_bytes() == before
+
+
+def test_a_link_to_another_skill_leads_to_its_page_and_one_to_a_file_is_text(one, repo):
+    with Memsync.open(repo.root) as project:
+        project.skills.update("run-tests", instructions="See [debug](../debug-it/SKILL.md) and [more](notes.md).\n")
+    page = one.get("/skills/one", name="run-tests")
+    assert page.every("a", href="/skills/one?name=debug-it")
+    assert "See debug and more ." in page.text

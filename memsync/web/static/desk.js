@@ -4,13 +4,6 @@
 const $ = (selector, root = document) => root.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-// The token has done its work: it is in the cookie, and need not stay in the history.
-if (location.search.includes("token=")) {
-  const url = new URL(location.href);
-  url.searchParams.delete("token");
-  history.replaceState(null, "", url);
-}
-
 // What somebody has begun to type is not taken away by a change of the files, and outlives the desk: this tab keeps it until it is saved.
 const isDirty = () => $("form[data-guard][data-dirty]") !== null;
 const fields = (form) => [...form.elements].filter((one) => one.name && one.name !== "form" && (one.type !== "hidden" || one.name === "was"));
@@ -29,10 +22,13 @@ function takeDraft(form) {
   if (box) box.open = true;
   $("#kept").hidden = false;
 }
-const sent = sessionStorage.getItem("sent");
-sessionStorage.removeItem("sent");
-if (sent && $("#done")) sessionStorage.removeItem(sent); // it is stored now
-for (const form of all("form[data-guard]")) if ($("main [role=alert]")) keepDraft(form); else takeDraft(form); // of what was refused the page has it
+function settleDrafts() {
+  const sent = sessionStorage.getItem("sent");
+  sessionStorage.removeItem("sent");
+  if (sent && $("#done")) sessionStorage.removeItem(sent); // it is stored now
+  for (const form of all("form[data-guard]")) if ($("main [role=alert]")) keepDraft(form); else takeDraft(form); // of what was refused the page has it
+}
+settleDrafts();
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-guard]");
   if (form) { form.setAttribute("data-dirty", ""); keepDraft(form); }
@@ -46,6 +42,7 @@ addEventListener("beforeunload", (event) => { if (isDirty()) event.preventDefaul
 // Changes of the files: heard only while the page is seen, because a browser has few connections to one host.
 let source = null;
 let seen = Number(document.body.dataset.changes);
+let open = ""; // the address of the memory that stands beside the list
 let leaving = false; // for the page that a form leads to: what it was sent from may be gone by then
 function listen() {
   if (document.hidden || leaving) {
@@ -59,12 +56,15 @@ function listen() {
       if (Number(event.data) === seen) return;
       seen = Number(event.data);
       if (isDirty() || $("details.edit[open], dialog[open]")) $("#stale").hidden = false;
-      else htmx.trigger(document.body, "files-changed");
+      else {
+        htmx.trigger(document.body, "files-changed");
+        if (open) show(open);
+      }
     });
   }
 }
 document.addEventListener("visibilitychange", listen);
-document.addEventListener("submit", (event) => { if (!event.defaultPrevented && event.target.method === "post") { leaving = true; listen(); } });
+document.addEventListener("submit", (event) => { if (!event.defaultPrevented && event.target.method === "post" && !event.target.closest("[hx-boost=true]")) { leaving = true; listen(); } });
 addEventListener("pageshow", () => { leaving = false; listen(); });
 listen();
 
@@ -91,8 +91,46 @@ function move(step) {
   const list = rows();
   const at = list.findIndex((row) => row.dataset.id === current);
   const row = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.min(Math.max(at + step, 0), list.length - 1)];
-  if (row) { setCurrent(row); $("a", row).focus({ preventScroll: true }); }
+  if (row) { setCurrent(row); $("a", row).focus({ preventScroll: true }); peek($("a.what", row)); }
 }
+
+// Where there is room a memory opens beside the list, also the one that j and k come to, once they rest.
+const hasRoom = () => $("#beside")?.checkVisibility();
+let pause = 0;
+function show(url) {
+  open = url;
+  htmx.ajax("GET", url, { target: "#beside", select: "#main > *", swap: "innerHTML" });
+}
+function peek(link) {
+  clearTimeout(pause);
+  if (link && hasRoom()) pause = setTimeout(show, 120, link.getAttribute("href"));
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#found a.what");
+  if (!link || !hasRoom() || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  setCurrent(link.closest("li"));
+  show(link.getAttribute("href"));
+});
+
+// A card is swapped in place. A key that comes while the next one is on its way does nothing, and that is said.
+let asking = false;
+let early = 0;
+document.addEventListener("htmx:beforeRequest", (event) => { if (event.detail.boosted) asking = true; });
+for (const end of ["htmx:afterSettle", "htmx:sendError", "htmx:responseError"]) document.addEventListener(end, (event) => {
+  if (!event.detail.boosted) return; // before it is settled a form of the new card would load a whole page
+  asking = false;
+  $("#refused").hidden = early === 0;
+  $("#refused").textContent = `${early} ${early === 1 ? "key" : "keys"} came before the next card was there, and did nothing.`;
+  early = 0;
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const detail = event.detail;
+  if (!detail.boosted || detail.xhr.status < 400 || !detail.xhr.responseText.includes('id="page"')) return;
+  detail.shouldSwap = true; // what was refused says why
+  detail.isError = false;
+});
+document.addEventListener("htmx:sendError", (event) => { if (event.detail.boosted) $("#ended").hidden = false; });
 document.addEventListener("change", (event) => {
   if (!event.target.matches("li[data-id] input[name=pick]")) return;
   const id = event.target.closest("li").dataset.id;
@@ -103,7 +141,9 @@ document.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.triggeringEvent && event.detail.triggeringEvent.type === "files-changed" && rows().length)
     event.detail.parameters.shown = rows().length;
 });
-document.addEventListener("htmx:afterSwap", () => {
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (["page", "beside"].includes(event.detail.target.id)) settleDrafts();
+  if (event.detail.target.id === "page") $("#main").focus({ preventScroll: true });
   showChosen();
   if (!current) return;
   const row = rows().find((one) => one.dataset.id === current) || null;
@@ -115,7 +155,7 @@ document.addEventListener("htmx:responseError", () => { $("#stale").hidden = fal
 // Keys: whatever has data-key is clicked by it; lists have j, k, Enter and x beside.
 const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.form?.matches("form[data-guard]")) event.target.form.requestSubmit();
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.form?.matches("form[data-guard], #try form")) event.target.form.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && isTyping(event.target)) { event.preventDefault(); event.target.blur(); return; }
   if (isTyping(event.target)) return;
@@ -126,8 +166,9 @@ document.addEventListener("keydown", (event) => {
     "/": () => $("[type=search]")?.focus(),
     "?": () => $("#keys")?.showModal(),
   };
-  const button = all("[data-key]").find((one) => one.dataset.key === event.key && one.offsetParent !== null);
-  if (button && !event.repeat) { event.preventDefault(); button.focus(); button.click(); }
+  const button = [...all("main [data-key]"), ...all("[data-key]")].find((one) => one.dataset.key === event.key && one.offsetParent !== null);
+  if (button && asking) { event.preventDefault(); early += 1; }
+  else if (button && !event.repeat) { event.preventDefault(); button.focus(); button.click(); }
   else if (!button && act[event.key] && !(event.key === "x" && event.repeat)) { event.preventDefault(); act[event.key](); }
 });
 document.addEventListener("click", (event) => {
