@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import NotIndexed
 from memsync.index.rank import Allow, Ranking, Record
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from memsync.index.core import Index
 
 
-T = TypeVar("T")
 _LARGE: Final = 16_000_000  # bytes of memories: of 35,000 records a warm index takes a hundred megabytes
 
 
@@ -41,7 +40,6 @@ class Finder:
         self._mutex = threading.RLock()
         self._made: tuple[Index, list[object]] | None = None  # the warm index, and what keeps it up to date
         self._asked = False
-        self._remembered: dict[Hashable, Any] = {}  # what was found out of the warm index, as it is
         for scope, store in stores.items():
             store.before_write = partial(file.watch, scope)
 
@@ -86,7 +84,9 @@ class Finder:
         def look(index: Index | Cold) -> list[Record]:
             return index.find_sharing(terms, share, limit=limit, allow=allow)
 
-        found = self.file.ask_cold(look, makes=True) if self._warm is None else None
+        found = self.file.ask_cold(look, makes=not self.is_lean) if self._warm is None else None
+        if found is None and self.is_lean:
+            raise NotIndexed
         return look(self.index) if found is None else found
 
     def prepare(self) -> None:
@@ -117,7 +117,6 @@ class Finder:
         index, held = self.file.load()
         for scope in self._stores:
             self.file.follow(scope, partial(self._apply, index, scope), held[scope])
-        self._remembered = {}
         self._made = index, [store.followers.listener for store in self._stores.values()]
         return index
 
@@ -130,23 +129,12 @@ class Finder:
 
     def _apply(self, index: Index, scope: Scope, changes: Sequence[Change]) -> None:
         is_done = False
-        self._remembered = {}
         try:
             is_done = index.apply(scope, changes)
         finally:
             if not is_done:  # or Ctrl-C: an index that is half up to date must not be told of any store's changes
                 for store in self._stores.values():
                     store.followers.let_go()
-
-    def remember(self, key: Hashable, work: Callable[[], T]) -> T:
-        """Return what *work* finds in the index, once for each *key* as long as the warm index stays as it is."""
-        kept = self._remembered
-        if key in kept and self._warm is not None:
-            return kept[key]  # type: ignore[no-any-return]
-        found = work()
-        if self._warm is not None:
-            kept[key] = found
-        return found
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any memory answers *text* with a confidence of *floor*; True in doubt."""
