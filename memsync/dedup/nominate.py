@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memsync.dedup.reading import hold_content
-
-if TYPE_CHECKING:
-    from memsync.dedup.alone import Batch
 
 _COMMON: Final = 64  # texts from which a word says nothing; only texts made of such words alone are missed
 _LOOKED_AT: Final = 32  # texts whose words are compared
 _MOST: Final = 6  # texts nominated
 _ALIKE: Final = 0.8  # share of the shorter text's words that must be in the other
-_MANY: Final = 2_000  # texts to be looked for, for which it pays to import numpy
 
 
 class Nominees:
@@ -30,22 +26,10 @@ class Nominees:
         self._having = defaultdict[str, dict[int, None]](dict)
         self._last: tuple[str, frozenset[str]] = "", frozenset()
         self._waiting = [*texts]  # for one that somebody looks for in earnest
-        self._batch: Batch | None = None
-        self._alone = frozenset[str]()  # texts to which none is near
-
-    def expect(self, texts: Sequence[str]) -> None:
-        """Prepare for *texts*, if they are many, each of which is looked for and may then be put, in their order."""
-        if not self._numbers and len(texts) >= _MANY:
-            from memsync.dedup.alone import Batch
-
-            self._batch = Batch([*(text for _, text in self._waiting), *texts], _ALIKE)
-            self._alone = self._batch.alone
 
     def put(self, id_: str, text: str) -> None:
         """Hold *text* under *id_*, in place of what was there."""
         self._waiting.append((id_, text))
-        if self._batch and text not in self._batch:
-            self._alone = frozenset()  # by now others may be near to it
 
     def _take_in(self, id_: str, text: str) -> None:
         number = self._numbers.setdefault(id_, len(self._ids))
@@ -63,8 +47,6 @@ class Nominees:
 
     def near(self, text: str) -> list[str]:
         """Return the ids of the texts that share most words with *text*, the nearest first."""
-        if text in self._alone:
-            return []
         for each in self._waiting:
             self._take_in(*each)
         self._waiting.clear()
@@ -90,5 +72,5 @@ class Nominees:
     def _read(self, text: str) -> frozenset[str]:
         """Return the words of *text*; the last text is read once, to be looked for and then to be held."""
         if text != self._last[0]:
-            self._last = text, self._batch.read(text) if self._batch and text in self._batch else hold_content(text)
+            self._last = text, hold_content(text)
         return self._last[1]

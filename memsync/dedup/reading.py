@@ -77,8 +77,6 @@ _CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
 _LETTERED: Final = re.compile(r"-[^\W\d_]$")
 _SIGNED: Final = re.compile("[<>]=?(?=[\\w.])")
 _NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
-_SERVICE_A: Final = re.compile(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without spaces between them may be beside it
-_NOTHING: Final = frozenset[str]()
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SCRIPTS: Final = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))  # the first and the last letter of each
 _VOWELS: Final = frozenset("aeiouy")
@@ -248,29 +246,7 @@ def count_words(reading: Reading) -> Counter[str]:
 
 def hold_content(text: str) -> frozenset[str]:
     """Return the forms of the content of *text*, of which no reading is kept: a whole file is read so."""
-    return frozenset().union(*hold_in_parts(text))
-
-
-def hold_in_parts(text: str) -> list[frozenset[str]]:
-    """Return the forms of the content of *text*, part by part. Each chunk is looked up, as most come again in a file."""
-    plain = strip_noise(text)
-    if "A" in plain and _SERVICE_A.search(plain):  # which is an article where it stands first in its clause
-        return [frozenset([t.form for t in filter(None, _list_all(plain)) if t.kind in CONTENT])]
-    return [*map(_chunks.__getitem__, plain.split())]
-
-
-def _hold_chunk(chunk: str) -> frozenset[str]:
-    """Return the forms of the content of *chunk*, wherever in its clause it stands."""
-    word = chunk.rstrip(_CLOSING)
-    is_word = word.isascii() and word.isalnum() and word[0].isalpha()
-    if is_word and word not in _NAMES and "anno" not in (lower := word.lower()):
-        form, kind = _find_form(lower)
-        return frozenset((form,)) if kind in CONTENT else _NOTHING
-    pieces = chain.from_iterable(map(_BREAK.split, _expand(chunk).split()))
-    return frozenset([form for piece in pieces for form, kind, _ in _list_marks(piece, False) if kind in CONTENT])
-
-
-_chunks: Final = Memo(_hold_chunk)
+    return frozenset([token.form for token in filter(None, _list_all(strip_noise(text))) if token.kind in CONTENT])
 
 
 @kept

@@ -233,9 +233,7 @@ class Plan:
 
     def take(self, candidates: Iterable[Candidate]) -> None:
         """Decide on each candidate: a new memory, a newer version, a copy, or nothing to keep."""
-        cleaned = [*candidates] if self.restoring else [*map(self._clean, candidates)]
-        self.like.expect([one.memory.content for one in cleaned if one.memory and not one.problem])
-        for one in cleaned:
+        for one in candidates if self.restoring else map(self._clean, candidates):
             self._take(one)
 
     def _take(self, candidate: Candidate) -> None:

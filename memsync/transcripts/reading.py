@@ -8,15 +8,14 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import ImportFailed
-from memsync.transcripts import claude, codex, copilot, gemini, opencode, specstory
+from memsync.transcripts import specstory
 from memsync.transcripts.entire import Archive
 from memsync.transcripts.events import Recorder, Session
+from memsync.transcripts.formats import FORMATS
 
-FORMATS: Final[tuple[ModuleType, ...]] = (codex, gemini, opencode, copilot, claude)
 _SNIFFED: Final = 50  # rows that may tell the format
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of one line; one that is longer is counted as odd
 _SUFFIXES: Final = (".jsonl", ".json", ".md")
@@ -129,7 +128,7 @@ def read_session(source: Source, seen: set[str]) -> Session | None:
     known = next((form for _, row in first_rows if row for form in FORMATS if form.is_mine(row)), None)
     if known is None:
         return None
-    to = Recorder(known.NAME, seen)
+    to = Recorder(known.client, seen)
     for number, row in chain(first_rows, rows):
         if row is None:
             to.session.odd += 1

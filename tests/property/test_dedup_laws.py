@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from memsync.dedup import MERGED, decide, find_lost, may_merge, on_scale
 from memsync.dedup.likeness import count_shared
-from memsync.dedup.nominate import Nominees
 from memsync.dedup.reading import read
 
 words = st.sampled_from(
@@ -74,44 +72,3 @@ def test_the_scale_keeps_order_and_bounds(one, other):
 )
 def test_the_longest_texts_are_judged_in_the_time_of_a_write(one, other):
     assert decide(one, other, 0.9).decision not in MERGED
-
-
-CHANCE = random.Random(20260115)
-VOCABULARY = [f"word{n}" for n in range(600)]
-OFTEN = [1 / (n + 3) for n in range(600)]
-
-
-def draw_text(known: list[str]) -> str:
-    """Return a text of words as they come, or one that was there with some of it changed."""
-    if not known or CHANCE.random() < 0.8:
-        return " ".join(CHANCE.choices(VOCABULARY, OFTEN, k=CHANCE.randrange(1, 40)))
-    said = CHANCE.choice(known).split()
-    CHANCE.shuffle(said)
-    return " ".join(said[: CHANCE.randrange(1, len(said) + 1)] + CHANCE.choices(VOCABULARY, k=CHANCE.randrange(4)))
-
-
-def test_texts_that_are_expected_have_the_nominees_that_they_have_one_by_one():
-    texts = list[str]()
-    for _ in range(2_500):
-        texts.append(draw_text(texts))
-    first, rest = texts[:500], texts[500:]
-    one_by_one, at_once = (Nominees((f"mm-{n}", text) for n, text in enumerate(first)) for _ in range(2))
-    at_once.expect(rest)
-    found = 0
-    for n, text in enumerate(rest, len(first)):
-        near = one_by_one.near(text)
-        assert near == at_once.near(text)
-        found += bool(near)
-        if not near or n % 3:
-            id_ = near[0] if n % 5 == 0 and near else f"mm-{n}"  # in the place of another, too
-            one_by_one.put(id_, text)
-            at_once.put(id_, text)
-    assert 100 < found < 1_900
-
-
-def test_a_text_that_nobody_expected_is_found_all_the_same():
-    texts = [f"the port of service{n} is {n} on host{n}" for n in range(2_000)]
-    nominees = Nominees()
-    nominees.expect(texts)
-    nominees.put("mm-other", "on host7 the port of service7 is 7 since May")
-    assert nominees.near(texts[7]) == ["mm-other"]

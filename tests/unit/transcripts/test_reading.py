@@ -14,7 +14,8 @@ from memsync.errors import ImportFailed
 from memsync.learn.failures import program_of
 from memsync.transcripts import specstory
 from memsync.transcripts.events import KEPT, Call, Event, Prompt, Recorder, Result, Session, Words
-from memsync.transcripts.reading import FORMATS, read_all
+from memsync.transcripts.formats import FORMATS
+from memsync.transcripts.reading import read_all
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -356,7 +357,7 @@ KINDS = (
 
 @given(st.sampled_from(FORMATS), st.lists(JSON, max_size=6))
 def test_no_row_stops_the_reading(form, rows):
-    to = Recorder(form.NAME, set())
+    to = Recorder(form.client, set())
     for number, row in enumerate(rows):
         for kind in KINDS:
             if isinstance(row, dict):
