@@ -221,7 +221,7 @@ _README: Final = """\
 Gives the agent the memory of the repository that it works in: what was remembered comes back at the start of a session and with the prompts that
 it fits, and the agent can remember, recall and forget by itself. Memories are lines of `.gobby/memories.jsonl`; no server, no account.
 
-In a clone of memsync: `claude plugin marketplace add .` and `claude plugin install memsync@memsync`, or `/plugin marketplace add .` and
+In a clone of memsync: `claude plugin marketplace add ./` and `claude plugin install memsync@memsync`, or `/plugin marketplace add ./` and
 `/plugin install memsync@memsync` in a session; `codex plugin marketplace add .` and `codex plugin add memsync@memsync`. Where the repository is on a
 forge, `OWNER/memsync` stands for the dot.
 

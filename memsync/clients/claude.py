@@ -97,9 +97,10 @@ QWEN: Final = Client(
                 *allow("permissions", "allow", pattern="mcp__memsync__{}"),
             ),
             form="json+comments",
+            base={"$version": 4},  # which Qwen Code adds at its first start
         ),
     ),
-    after="start Qwen Code here, and trust the folder when it asks",
+    after="start Qwen Code here, trust the folder when it asks, and allow the server: `qwen mcp approve memsync`",
     looks_above=False,
     lost={"session-start": ("compact", "clear")},
     # It asks what to add for a subagent and, up to 0.24.4, adds it nowhere: it is only noted that one is at work.

@@ -98,6 +98,7 @@ OPENCODE: Final = Client(
                 ),
             ),
             form="jsonc",
+            base={"$schema": "https://opencode.ai/config.json"},  # which opencode adds at its first start
             also=("opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
         ),
     ),

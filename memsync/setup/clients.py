@@ -162,7 +162,8 @@ def _is_blank(text: str, target: Target) -> bool:
     bare = text.strip(json_entries.BLANK)
     if target.file.base and bare:
         with suppress(ValueError):
-            return bool(read_json(bare) == target.file.base)
+            if read_json(bare) == target.file.base:
+                return True
     return bare in ("", "{}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_server import AppServer
-from programs import Claude, Codex, why_missing
+from programs import CHATTING, CLIENTS, Claude, Codex, Gemini, why_missing
 
 from tools.build_plugin import EXTENSION, PLUGIN, ROOT, TEMPLATES
 
@@ -175,6 +175,32 @@ def test_the_extension_works_in_gemini_cli_alone_and_beside_the_settings_of_the_
     assert gemini.ask(QUESTION).count(FACT) == 1
     gemini.memsync("init", "--agent", "gemini")
     assert gemini.ask(QUESTION).count(FACT) == 1
+
+
+# before and after
+
+
+@pytest.mark.parametrize("kind", CLIENTS + CHATTING, ids=lambda kind: kind.name)
+def test_a_first_turn_changes_no_tracked_file_and_uninstall_leaves_nothing_of_ours(kind, repo, home):
+    if why := why_missing(kind.program):
+        pytest.skip(why)
+    client = kind(repo.root, home)
+    try:
+        if (theirs := repo.root / "opencode.json").exists():  # of the tests: the user's own
+            (home / ".config" / "opencode").mkdir(parents=True)
+            theirs.rename(home / ".config" / "opencode" / "opencode.json")
+        allow = () if kind is Gemini else ("--allow-tools",)  # which Gemini CLI 0.61 calls deprecated
+        assert client.memsync("init", "--agent", client.name, "--no-git-hooks", *allow).code == 0
+        repo.git("add", "-A")
+        repo.git("commit", "-qm", "all")
+        said = client.turn(QUESTION, again=False, tools=False)
+        assert (said.code, repo.status()) == (0, ""), said.out + said.err
+        assert [row for row in said.err.splitlines() if "deprecated" in row] == []
+        assert client.memsync("uninstall").code == 0
+        assert {row[:3] for row in repo.status().splitlines()} == {" D "}
+        assert client.memsync("status", "--json").json["clients"][0]["where"] == []
+    finally:
+        client.close()
 
 
 # settings of the user

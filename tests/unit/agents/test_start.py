@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from helpers import GitRepo, memory_line, memsync
 
-from memsync.agents.session import RecallSession
+from memsync.agents.hooks import answer
+from memsync.clients import known
 from memsync.memories.project import Project
 from memsync.records import parse_time
 
@@ -85,14 +86,14 @@ def test_over_sixty_days_equals_take_turns_and_what_was_asked_once_is_not_at_eve
     for day in range(60):
         now = begin + timedelta(days=day)
         with Project.open(repo.root, clock=lambda now=now: now) as project:
-            session = RecallSession(project, f"day-{day}")
-            given = session.at_start()
-            session.commit(given)
-            shown.update(entry.id for entry in given.entries)
+            about = {"session_id": f"day-{day}", "cwd": str(repo.root), "source": "startup"}
+            begun = answer(project, known.find("claude"), "session-start", about)
+            begun.used()
+            shown.update(begun.given)
             if day == 3:
-                asked = session.at_prompt(ASK)
-                session.commit(asked)
-                assert [entry.id for entry in asked.entries] == ["mm-cron00"]
+                asked = answer(project, known.find("claude"), "prompt", {**about, "prompt": ASK})
+                asked.used()
+                assert asked.given == ("mm-cron00",)
     assert shown["mm-rule00"] == 60
     assert shown["mm-cron00"] <= 10
     facts = [shown[f"mm-fact{n:03}"] for n in range(120)]
