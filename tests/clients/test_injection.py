@@ -25,7 +25,7 @@ def remember(client, text: str = FACT, *words: str) -> str:
 def test_a_session_starts_with_the_most_important_and_goes_on_without_more(anyone):
     remember(anyone, FACT, "--importance", "1")
     for number in range(3):
-        remember(anyone, f"Sensor {number} is in hall {number * 31}")
+        remember(anyone, f"Sensor {number} is in hall {number * 31}", "--importance", "0.5")  # else they take turns
     assert anyone.memsync("memory", "config", "memory.injection_limit", "2").code == 0
     for prompt, again in [(HELLO, False), (QUESTION, True), (HELLO, False)]:
         sent = anyone.ask(prompt, again=again)
