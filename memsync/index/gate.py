@@ -1,8 +1,8 @@
 """How sure it is that a record answers a query: evidence, weighed.
 
-Six kinds of it: how much of what was asked is there, the rarest words that are, how near the meanings lie, the score,
-and how far that stands above what the store scores anyway; against it speak the length of the record and the size of
-the store, in which more matches by chance. What agrees with the surest is surer (ADR 71). A chunk of the query counts once, by its rarest part: a file name that
+What speaks for it are the words that are there, each as rare as it is in the store and as much as it tells in any text,
+how near the meanings lie, and the score; against it what was asked and is not there, the length of the record and the
+size of the store, in which more matches by chance. What agrees with the surest is surer (ADR 71). A chunk of the query counts once, by its rarest part: a file name that
 everybody has, or a word in backticks, is no more than its words. Pure, and the same with and without numpy.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, compress
-from math import exp, log
+from math import exp, fsum, log, log1p
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.index.query import Query
@@ -22,7 +22,6 @@ from memsync.index.scale import (
     BASE_WORDS,
     BROAD,
     CHANCE,
-    COVERED,
     CROWD,
     FADING,
     FEW,
@@ -34,23 +33,18 @@ from memsync.index.scale import (
     LEXICAL,
     LIKENESS,
     LONG,
-    MANY,
-    MARGIN,
+    MISSED,
     NAMED,
-    OFTEN,
     PATIENCE,
-    RAREST,
     REVERSED,
     ROOM,
-    SECOND,
     SUBJECT,
-    THIRD,
     TOGETHER,
+    TOLD,
     VERBS,
-    WORDY,
 )
-from memsync.index.terms import number_of, weigh_term
-from memsync.index.tokens import EVERYDAY
+from memsync.index.static import tell
+from memsync.index.terms import number_of
 from memsync.records import Memory
 
 if TYPE_CHECKING:
@@ -134,15 +128,13 @@ Account = Callable[[Memory], Sequence[Covered]]
 
 
 class Gate:
-    """Weighs records against one query, their terms by number; *usual* is the score that the store gives to many records for it."""
+    """Weighs records against one query, their terms by number."""
 
-    def __init__(self, query: Query, lens: Lens, usual: float) -> None:
+    def __init__(self, query: Query, lens: Lens) -> None:
         self._lens = lens
-        self._usual = usual
         weights = {term: lens.weight(term) for term in query.terms}
         self._wording = Wording(query, weights, lens.ceiling)
-        usually = {term: weigh_term(lens.frequency(term) + OFTEN, lens.live) for term in EVERYDAY.intersection(weights)}
-        weights = weights | usually
+        weights |= {term: weights[term] * tell(word) for term, word in query.spelled.items() if term in weights}
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
         self._asked_terms = query.chunks
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
@@ -162,7 +154,7 @@ class Gate:
         self._subjects = _find_subjects(query, lens)
         self._named = _find_named(query, lens)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
-        self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
+        self._offset = base - CROWD * log(lens.live + ROOM)
 
     def weigh(self, slot: int, memory: Memory, lexical: float, semantic: float, place: float = 0.0) -> Weighed:
         """Return how sure it is that *memory*, that of *slot*, with these parts of a score, answers, its words, and what they add to the score.
@@ -214,16 +206,13 @@ class Gate:
 
     def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
         """Return the evidence for a record of one word; none of the parts speaks against it."""
-        score = lexical + semantic
+        said = fsum(found)  # in any order the same
         return (
             self._offset
-            + COVERED * sum(found) / max(self._asked, _TINY)
-            + RAREST * found[0]
-            + SECOND * found[1]
-            + THIRD * found[2]
+            + TOLD * said
+            - MISSED * log1p(max(self._asked - said, 0.0))
             + LIKENESS * semantic / (self._lens.weight_of_meaning or 1.0)
             + LEXICAL * lexical * share_of_words
-            + MARGIN * (1 - self._usual / max(score, self._usual, _TINY))
         )
 
     def _share_of_words(self, held: Collection[int]) -> float:
@@ -233,7 +222,7 @@ class Gate:
         return words / (words + exact) if exact else 1.0
 
     def _found(self, words: frozenset[int], hidden: frozenset[int]) -> list[float]:
-        """Return the rarity, 0 to 1, of what is said of each chunk, falling; what is *hidden* and not among the *words* counts less."""
+        """Return the rarity, 0 to 1, of what is said of each chunk; what is *hidden* and not among the *words* counts less."""
         best: dict[int, float] = {}
         for held, share in ((words, 1.0), (hidden, HIDDEN)):
             for word in held & self._words:
@@ -242,7 +231,7 @@ class Gate:
         for others, chunk, rarity in self._called:
             if others <= words:
                 best[chunk] = max(best.get(chunk, 0.0), rarity)
-        return [*sorted(best.values(), reverse=True), 0.0, 0.0, 0.0]
+        return [*best.values()]
 
 
 def _confidence(evidence: float) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsync.index.scale import EXACT, LED_BY, PLACE, PLACED
+from memsync.index.tokens import word_parts
 
 if TYPE_CHECKING:
     from memsync.index.places import Named
@@ -21,7 +23,7 @@ class Query(NamedTuple):
     """A parsed query; *led* says that identifiers make up most of it.
 
     *chunks* are the terms of each word as it was written, without exact forms where there are others; *pairs* are the
-    terms that follow each other. *coded* is what may name a place in a repository, as it was written.
+    terms that follow each other. *coded* is what may name a place in a repository, as it was written; *spelled* has the words of terms.
     """
 
     terms: tuple[str, ...]
@@ -31,6 +33,7 @@ class Query(NamedTuple):
     phrases: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     coded: tuple[str, ...] = ()
+    spelled: Mapping[str, str] = MappingProxyType({})
 
     @property
     def named(self) -> Named:
@@ -55,6 +58,7 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
     chunks: dict[tuple[str, ...], None] = {}
     said: list[str] = []
     coded: dict[str, None] = {}
+    spelled: dict[str, str] = {}
     plain = 0
     for chunk in text.split():
         found = tokenizer.chunk_terms(chunk)
@@ -65,7 +69,10 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
             said += found
             terms[found[0]] = None
             chunks[found] = None
+            spelled[found[0]] = chunk
             continue
+        for part in word_parts(chunk):
+            spelled |= dict.fromkeys(tokenizer.terms(part), part)
         exact = [t for t in found if t.startswith(EXACT)]
         identifiers.update(exact)
         if exact or len(found) > 1 or "/" in chunk or "()" in chunk:
@@ -85,6 +92,7 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
         phrases=tuple(p for p in phrases if " " in p),
         pairs=tuple(dict.fromkeys(pair for pair in pairwise(said) if pair[0] != pair[1])),
         coded=tuple(coded) if places else (),
+        spelled=spelled,
     )
 
 

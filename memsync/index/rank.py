@@ -6,13 +6,13 @@ Pure, and without numpy: the warm index and the one-shot query both end here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
 from memsync.index.gate import Account, Gate, Lens, agree
 from memsync.index.query import Query, folded
-from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
+from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL
 from memsync.index.terms import number_of
 from memsync.records import SCOPES, Memory, Scope
 
@@ -104,11 +104,9 @@ def rank(
     """
     if not weighed:
         return _nominate(query, found, limit, allow)
-    scores = iter(found.ordered)
-    head = list(islice(scores, USUAL))
-    gate = Gate(query, found.lens, _find_usual(head))
+    gate = Gate(query, found.lens)
     refused: list[Match] = []
-    ordered = _by_id_where_equal(found.record, chain(head, scores))
+    ordered = _by_id_where_equal(found.record, found.ordered)
     size = _size_of_pool(query, limit)
     allowed = islice(_allowed(query, found, ordered, allow, refused), max(size, weighed) if limit else 0)
     pool = _sort(query, allowed)
@@ -148,10 +146,6 @@ def _size_of_pool(query: Query, limit: int) -> int:
     return limit * POOL * (POOL if query.phrases else 1)
 
 
-def _find_usual(head: Sequence[tuple[float, int]]) -> float:
-    return head[USUAL - 1][0] if len(head) >= USUAL else 0.0
-
-
 def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[int], Iterable[int]]) -> bool:
     """Tell whether any record answers *query* with a confidence of *floor*: True in doubt. *having*: which slots have the term of a number.
 
@@ -159,14 +153,13 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[i
     """
     if found.degraded:
         return True
-    ordered = list(found.ordered)
-    gate = Gate(query, found.lens, _find_usual(ordered))
+    gate = Gate(query, found.lens)
     words: dict[int, set[int]] = {}
     for word in gate.words:
         for slot in having(word):
             words.setdefault(slot, set()).add(word)
     every, nearest = frozenset(gate.words), found.nearest / PLACED
-    for score, slot in ordered:
+    for score, slot in found.ordered:
         if max(gate.limit(every, score, 0.0, nearest), gate.limit(every, 0.0, score, nearest)) < floor:
             return False  # nor can any below
         parts = found.parts(slot)

@@ -14,10 +14,12 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, chain
+from math import hypot
 from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from memsync.index.scale import NOTHING, TELLING
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
@@ -86,6 +88,10 @@ class WordPieces:
     def rows(self, text: str) -> list[int]:
         """Return the rows that *text* needs, in order, repeats kept."""
         return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
+
+    def find(self, word: str) -> int | None:
+        """Return the row of a whole *word*; None without one."""
+        return self._rows.get(fold(word.strip(_EDGE)).casefold())
 
     def read_chunk(self, chunk: str) -> tuple[int, ...]:
         """Return the rows of what stands between white space: no word has any in it. It is not remembered."""
@@ -196,6 +202,15 @@ class StaticEmbedder:
         length = _length_of(total)
         return [x / length for x in total] if length else total
 
+    def length_of(self, word: str) -> float | None:
+        """Return the length of the row of a whole *word*: the rarer it is in all that the table was trained on, the longer; None of one that it lacks."""
+        row = (self._few_tokens or self._tokens).find(word)
+        if row is None:
+            return None
+        start = self._table_at + row * self.dim
+        numbers = memoryview(self._map)[start : start + self.dim].cast("b").tolist()
+        return memoryview(self._map)[self._scales_at : self._table_at].cast("f")[row] * hypot(*numbers)
+
     def _summed(self, rows: list[int]) -> list[float]:
         total = [0.0] * self.dim
         scales = memoryview(self._map)[self._scales_at : self._table_at].cast("f")
@@ -253,6 +268,20 @@ class StaticEmbedder:
 def open_builtin() -> StaticEmbedder:
     """Return the one that ships with memsync, opened once for all projects of the process: each map takes a file descriptor."""
     return StaticEmbedder()
+
+
+def tell(word: str) -> float:
+    """Return how much it tells that a text has *word*, 0 to 1, however few records of a store have it: 1 of one that the table lacks, such as a name."""
+    if (found := _TELLING.get(word)) is None:
+        length = open_builtin().length_of(word)
+        found = 1.0 if length is None else min(max((length - NOTHING) / TELLING, 0.0), 1.0)
+        if len(_TELLING) >= _MEMO_CHUNKS:
+            _TELLING.clear()
+        _TELLING[word] = found
+    return found
+
+
+_TELLING: dict[str, float] = {}
 
 
 def _length_of(vector: Sequence[float]) -> float:

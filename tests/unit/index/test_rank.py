@@ -38,8 +38,8 @@ def ranked(*scored: tuple[float, Record], query: Query = PLAIN, limit: int = 15,
     return rank(query, found, limit=limit, **{"allow": everything, "is_mine": nobody, "weighed": 15, **how})
 
 
-def confidence(score: float, usual: float = 0.0) -> float:
-    return Gate(PLAIN, LENS, usual).weigh(0, record("a", "a b c")[1], score, 0.0).confidence
+def confidence(score: float) -> float:
+    return Gate(PLAIN, LENS).weigh(0, record("a", "a b c")[1], score, 0.0).confidence
 
 
 def ids(ranking: Ranking) -> list[str]:
@@ -63,8 +63,8 @@ def test_filters_come_before_the_cut_however_many_they_reject():
     crowd = [named(0.9, f"no-{n:04}") for n in range(3000)]
     kept = [named(0.2, "yes-1"), named(0.3, "yes-2")]
     found = ranked(*crowd, *kept, limit=2, allow=lambda _, memory: 0.0 if memory.id.startswith("yes") else None)
-    sure = agree(confidence(0.3, usual=0.9), 1.0)  # the crowd is of the same words
-    assert (ids(found), found.gate) == (["yes-2", "yes-1"], min(sure, confidence(0.9, usual=0.9)))
+    sure = agree(confidence(0.3), 1.0)  # the crowd is of the same words
+    assert (ids(found), found.gate) == (["yes-2", "yes-1"], min(sure, confidence(0.9)))
 
 
 def test_an_id_in_three_scopes_is_one_hit_of_the_nearest_one_allowed():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsync.index.static import BUILTIN, HASHED, HEAD, WORDS, StaticEmbedder, WordPieces
+from memsync.index.static import BUILTIN, HASHED, HEAD, WORDS, StaticEmbedder, WordPieces, tell
 
 EMBEDDER = StaticEmbedder()
 TEXTS = (
@@ -163,3 +163,9 @@ def test_without_the_sorted_file_or_with_that_of_another_model_the_vocabulary_is
     (tmp_path / WORDS).write_bytes(bytes(32) + BUILTIN.with_name(WORDS).read_bytes()[32:])
     assert StaticEmbedder(model)._few_tokens is None
     assert alone.query("deploy the caches") == StaticEmbedder().query("deploy the caches")
+
+
+def test_a_word_tells_more_the_fewer_texts_have_it_and_a_name_that_no_table_has_tells_all():
+    assert tell("the") == 0 < tell("test") < tell("release") < tell("postgres") <= tell("symlink") == 1
+    assert tell("get_total_of_cart") == tell("frobnicated") == tell("\ud800") == 1
+    assert tell("Release,") == tell("release")
