@@ -17,7 +17,8 @@ from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.corrections import find_corrected, reword
 from memsync.learn.known import Known
 from memsync.learn.repairs import find_missing_in, repairs
-from memsync.learn.said import Lesson, is_of_manner, is_ruled, lessons
+from memsync.learn.rules import has
+from memsync.learn.said import Lesson, is_ruled, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said
 from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, is_said_to_last, why_dropped
@@ -235,7 +236,7 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
 
 def _weigh(one: Lesson, worth: float) -> float:
     """Return the importance of what was said, *worth* by its wording alone: little unless it was a refusal or has the word of a rule."""
-    is_corrected = one.by == "corrected" and is_of_manner(one.text)
+    is_corrected = one.by == "corrected" and has("manner", one.text)  # how something is to be done
     if one.by == "refused" or is_corrected or (one.by != "agent" and is_ruled(one.text)):
         return max(worth, _RULED if one.by == "user" else _CORRECTED)
     return min(worth, _PASSING)

@@ -358,7 +358,7 @@ def identity(tree: Tree) -> Iterator[Fact]:
 
 
 # A line that begins like a sentence: not a badge, nor what a link leads to.
-_PROSE: Final = re.compile(r"(?!\[!|\[[^\]]*\]:)[A-Za-z*_`\"“\[]")
+_PROSE: Final = re.compile(r"(?!https?://\S+\s*$|\[!|\[[^\]]*\]:)[A-Za-z*_`\"“\[]")
 
 
 def _find_first_paragraph(text: str) -> tuple[int, str] | None:

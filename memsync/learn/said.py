@@ -230,11 +230,6 @@ def is_ruled(said: str) -> bool:
     return is_short and any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers"))
 
 
-def is_of_manner(said: str) -> bool:
-    """Tell whether a statement says how something is to be written or done, as corrections do."""
-    return has("manner", said)
-
-
 def _is_general(said: str, message: _Message, words: int) -> bool:
     """Tell whether a sentence without the words of a rule is one, or states a fact about something exact."""
     if has("policy", said):

@@ -60,7 +60,8 @@ def _end_turn(to: Recorder, speaker: str, held: list[str]) -> None:
 def _add_call(to: Recorder, kind: str, tool: str, body: str, number: int) -> None:
     before, _, output = body.partition("```")
     named = _NAMED.search(before)
-    given: dict[str, Any] = {_KEYS.get(kind, "input"): named[1] if named else before}
+    about = "" if kind == "shell" else before  # of a command of several lines it has only what it is for
+    given: dict[str, Any] = {_KEYS.get(kind, "input"): named[1] if named else about}
     text = output.partition("\n")[2].rstrip().removesuffix("```")
     failed = True if _FAILED.search(text) else None
     id_ = f"{number}"
