@@ -17,7 +17,7 @@ from typing import Any, Final
 from memsync.errors import MemoryNotFound, StoreError, blaming
 from memsync.format import codec, jsonl, merge, pending
 from memsync.format.codec import Line, bare
-from memsync.records import Change, Memory, format_time
+from memsync.records import Change, Memory, format_time, tick
 from memsync.store import changes as diff
 from memsync.store import checkout, files, local_history
 from memsync.store.changes import Exported
@@ -128,8 +128,10 @@ class Store(Reading):
         dated = diff.date_after(self._lines, self._current, moments)
         others = [id_ for id_ in raws if id_ not in live]
         new = {*live, *filter(lambda id_: self._is_known_gone(id_, raws[id_]), others)}
+        was = {id_: codec.decode(raws[id_]).memory for id_ in new}  # somewhere it may stand as it was written
+        later = {id_: tick(dated[id_], memory.written_at if memory else None) for id_, memory in was.items()}
         spelled = {
-            id_: codec.edit(raws[id_], {"id": id_, "updated_at": format_time(dated[id_])}) if id_ in new else raws[id_]
+            id_: codec.edit(raws[id_], {"id": id_, "updated_at": format_time(later[id_])}) if id_ in new else raws[id_]
             for id_ in (*others, *live)
         }
         return self._append([*spelled.values()], [*live.values()])

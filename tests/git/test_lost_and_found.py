@@ -250,6 +250,28 @@ def test_what_was_written_in_the_place_of_what_comes_back_stays_as_a_copy(hooked
     assert lost(hooked) == set()
 
 
+def test_what_comes_back_is_newer_than_it_was_also_where_clocks_were_ahead(hooked):
+    row = {"content": "The API listens on port 8080", "id": "by-hand", "updated_at": "2099-01-01T00:00:00.000Z"}
+    hooked.write_memories(json.dumps(row) + "\n")
+    hooked.git("commit", "-qam", "by a clock that is ahead")
+    hooked.git("switch", "-qc", "topic")
+    edit(hooked.root, "by-hand", "The API listens on port 9090")
+    hooked.git("commit", "-qam", "another port")
+    edit(hooked.root, "by-hand", "The API listens on port 8081")
+    written = read_row(hooked)["updated_at"]
+    hooked.git("checkout", "--", ".")
+    hooked.git("switch", "-q", "main")
+    assert memsync("restore", cwd=hooked.root).code == 0
+    assert read_row(hooked)["updated_at"] > written
+    assert read_row(hooked)["content"] == "The API listens on port 8081"
+
+
+def read_row(repo: GitRepo) -> dict[str, str]:
+    """Return the last line that the file has of the record."""
+    rows = map(json.loads, repo.memories.read_text().splitlines())
+    return [row for row in rows if row["id"] == "by-hand"][-1]
+
+
 def test_one_that_may_not_come_back_stops_no_other(hooked):
     first, _ = remember(hooked.root, TEXT, "Staging lives in the Dublin region")
     hooked.git("checkout", "--", ".")
