@@ -31,10 +31,19 @@ def resolve(store: Store) -> Exported:
         return store.export(settle=merge.settle)
     stored = [found.get(stage, b"") for stage in (1, 2, 3)]
     git, name = checkout.find_checkout(store.path)
-    return store.export(settle=partial(_merge_stages, stored, [smudge(git, name, data) for data in stored]))
+    is_binary = any(b"\0" in data[:_LOOKED_AT] for data in stored) or _takes_for_binary(git, name)
+    smudged = [smudge(git, name, data) for data in stored]
+    return store.export(settle=partial(_merge_stages, stored, smudged, is_binary=is_binary))
 
 
-def _merge_stages(stored: Sequence[bytes], versions: Sequence[bytes], lines: Sequence[Line]) -> list[Line]:
+def _takes_for_binary(git: checkout.Checkout, name: str) -> bool:
+    """Tell whether a line of a `.gitattributes` (`-merge`, `binary`, `merge=binary`) has git leave ours in a conflict, without markers."""
+    return git.run("check-attr", "-z", "merge", "--", name).paths[2:] in (["unset"], ["binary"])
+
+
+def _merge_stages(
+    stored: Sequence[bytes], versions: Sequence[bytes], lines: Sequence[Line], *, is_binary: bool
+) -> list[Line]:
     """Merge the three *versions*, in which the edits are done that a hand did to *lines*, the file that git left.
 
     However git compares texts, it leaves each line that a side added, and each that both sides kept. So a line that is
@@ -46,7 +55,6 @@ def _merge_stages(stored: Sequence[bytes], versions: Sequence[bytes], lines: Seq
     """
     read = [jsonl.read_lines(data) for data in versions]
     raws = [{bare(line.raw) for line in one} for one in read]
-    is_binary = any(b"\0" in data[:_LOOKED_AT] for data in stored)
     base, *sides = map(merge.settle, read)
     if is_binary and not jsonl.in_conflict(lines):
         return merge.merge_lines(base, merge.settle(lines), sides[1])

@@ -70,6 +70,23 @@ def test_sync_keeps_what_was_not_committed_and_the_other_side_where_git_began_a_
     assert shown(repo.root) == {*ALL, "A lamp in no commit"}
 
 
+@pytest.mark.parametrize("rule", ["-merge", "binary", "merge=binary"])
+def test_sync_merges_both_sides_where_a_line_of_the_users_has_git_leave_ours_without_markers(repo, rule):
+    part(repo)
+    with (repo.root / ".gitattributes").open("a") as file:
+        file.write(f"*.jsonl {rule}\n")
+    repo.git("commit", "-qam", "rule")
+    memsync("add", "A lamp in no commit", cwd=repo.root)
+    said(repo, "stash", "push", "-q")
+    said(repo, "merge", "-q", "other", code=1)
+    assert "resolved the conflict" in memsync("sync", cwd=repo.root).out
+    repo.git("commit", "-qm", "merged")
+    assert shown(repo.root) == ALL
+    said(repo, "stash", "pop", "-q", code=1)
+    memsync("sync", cwd=repo.root)
+    assert shown(repo.root) == {*ALL, "A lamp in no commit"}
+
+
 @pytest.mark.parametrize("kind", ["gzip", "lfs", "crypt"])
 def test_sync_merges_a_stash_in_a_clone_without_the_driver(repo, kind):
     set_up(repo, kind)
