@@ -105,9 +105,18 @@ def _sync_mirrors(checkout: Checkout, roots: Sequence[str]) -> None:
     """Take in what other tools wrote into their folders, so that the commit has it."""
     for layout in _find_layouts(checkout, roots):
         if layout.project and (layout.project.local / MIRRORS).exists():
-            code, said = programs.ask("-C", str(layout.root), "mirror", "sync")
+            code, said = programs.ask("-C", str(layout.root), "mirror", "sync", seconds=_count_seconds() / 6)
+            if code == programs.UNFINISHED:
+                said = (
+                    "the mirrors took too long and are not in this commit; `memsync mirror sync` brings them together"
+                )
             if code:
                 _say(said.strip())
+
+
+def _count_seconds() -> float:
+    """Return how long a hook may take; what looks for secrets must have its part of it."""
+    return limits.seconds_of(os.environ, "MEMSYNC_GIT_SECONDS", limits.GIT["hook"])
 
 
 def _check_instructions(checkout: Checkout) -> int:
@@ -131,7 +140,9 @@ def _run_tests(checkout: Checkout, roots: Sequence[str]) -> int:
         assert layout.project is not None
         wanted = (layout.project.directory / TESTS).exists() and config.load(layout).settings.test_on_commit
         if wanted and checkout.run("diff", "--cached", "--quiet", "--", str(layout.project.directory)).code:
-            code, said = programs.ask("-C", str(layout.root), "test")
+            code, said = programs.ask("-C", str(layout.root), "test", seconds=_count_seconds() / 2)
+            if code == programs.UNFINISHED:
+                said = f"the memory tests took more than {_count_seconds() / 2:g} seconds and stop nothing; `memsync test` runs them all"
             _say(said.strip().replace("\n", "\n  "))
             stops |= code == 1
     if stops:

@@ -31,7 +31,7 @@ _DOTTED: Final = re.compile(
 )  # a TOML key that tomllib takes gigabytes for: `a.a.a.a…`
 _PAUSE = 0.02  # seconds between two looks at what was done, at least
 _GRACE = 0.5  # seconds after which the process ends without a word
-_GIT = {"hook": 30.0, "merge": 120.0}  # seconds; a merge is worth waiting for, and has more to read
+GIT: Final = {"hook": 30.0, "merge": 120.0}  # seconds; a merge is worth waiting for, and has more to read
 
 
 class TooMuch(ValueError):
@@ -165,5 +165,5 @@ def seconds_of(env: Mapping[str, str], name: str, default: float) -> float:
 
 def start_git_clock(kind: str, env: Mapping[str, str], last_words: Callable[[str], int]) -> None:
     """Start the clock of what git runs, a hook or a merge; *last_words* is told after how many seconds."""
-    seconds = seconds_of(env, "MEMSYNC_GIT_SECONDS", _GIT[kind])
+    seconds = seconds_of(env, "MEMSYNC_GIT_SECONDS", GIT[kind])
     start_clock(seconds, lambda: last_words(f"{seconds:g} seconds; MEMSYNC_GIT_SECONDS allows more"))

@@ -10,6 +10,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
+
+UNFINISHED: Final = 124  # as timeout(1) says it
 
 
 def own(*words: str) -> list[str]:
@@ -29,19 +32,26 @@ def start_apart(*words: str) -> None:
         os.posix_spawn(line[0], line, child_env(), file_actions=nowhere, setsid=True)
 
 
-def ask(*words: str) -> tuple[int, str]:
-    """Run *words* with this memsync, wait for it, and return how it ended and what it said."""
+def ask(*words: str, seconds: float | None = None) -> tuple[int, str]:
+    """Run *words* with this memsync, wait for it, and return how it ended and what it said.
+
+    What takes more than *seconds* is ended, with the code UNFINISHED.
+    """
     import subprocess
 
     line = own(*words)
-    done = subprocess.run(
-        line,
-        env=child_env(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            line,
+            env=child_env(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return UNFINISHED, ""
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 

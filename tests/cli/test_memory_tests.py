@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from xml.etree import ElementTree as ET
 
@@ -21,8 +22,9 @@ def write_tests(repo, *cases: dict | str) -> None:
     (repo.root / ".gobby" / "tests.jsonl").write_text("".join(f"{row}\n" for row in rows))
 
 
-def run_git(repo, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *words], cwd=repo.root, capture_output=True, text=True, check=False)
+def run_git(repo, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **env}
+    return subprocess.run(["git", *words], cwd=repo.root, capture_output=True, text=True, check=False, env=env)
 
 
 @pytest.fixture
@@ -177,6 +179,17 @@ def test_at_a_commit_a_failing_test_stops_only_who_asked_for_that(known):
     write_tests(known, {"prompt": ASKED, "given": ["mm-tabs11"]})
     known.git("add", "code.py")
     known.git("commit", "-qm", "has no memories in it")
+
+
+def test_memory_tests_that_take_too_long_say_so_and_stop_no_commit(known):
+    install(locate(known.root))
+    write_tests(known, *[{"prompt": f"{ASKED} {number}", "given": ["mm-gone11"]} for number in range(20_000)])
+    memsync("config", "memory_sync.test_on_commit", "on", "--global", cwd=known.root)
+    known.git("add", "-A")
+    done = run_git(known, "commit", "-qm", "many tests", MEMSYNC_GIT_SECONDS="8")
+    assert done.returncode == 0, done.stderr
+    assert "the memory tests took more than 4 seconds and stop nothing" in done.stderr
+    assert "NOT CHECKED" not in done.stderr
 
 
 def test_a_repository_may_not_have_its_tests_stop_commits_until_its_user_agrees(known):
