@@ -36,10 +36,10 @@ def add(project: Project, /, kind: str, path: Path) -> Answer:
     """
     made = add_mirror(project, kind, path)
     project.journal.note_change(f"mirrored {made.path}", f"mirror rm {shlex.quote(made.path)}")
-    return Answer(
-        {"kind": made.kind, "path": made.path},
-        f"{one_line(made.path)} is mirrored; `memsync sync` brings both sides together",
-    )
+    said = f"{one_line(made.path)} is mirrored; `memsync sync` brings both sides together"
+    if made.is_kept_out(project):
+        said += "\ngit does not have this folder; what is written in it becomes memories, which git has"
+    return Answer({"kind": made.kind, "path": made.path}, said)
 
 
 @command(mirror)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, StoreError
 from memsync.format.codec import decode
 from memsync.memories import edits, index_file, undoing
 from memsync.records import Scope, content_hash, find_id, shown_id
 from memsync.store import database, files, local_history
+from memsync.store.lock import lock
 from memsync.store.places import MIRRORS
 from memsync.system.limits import LARGEST_IMPORT, read_json
 
@@ -34,6 +36,8 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
     known = {where: {*store.memories(), *store.replaced()} for where, store in stores.items()}
     id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
     ids, texts = _find_traces(project, id_)
+    for store in project.stores.values():
+        read_mirrors(store.place.local / MIRRORS)  # before anything is removed
     try:
         for where in (where for where, found in known.items() if id_ in found):
             if stores[where].get(id_):
@@ -45,7 +49,7 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
                 local_history.drop(place.local, ids - left, private=place.private)
             state.purge(ids - left, texts)
             _drop_rows(place.local, ids - left, texts, private=place.private)
-            _blank_mirrors(place.local / MIRRORS, ids - left)
+            _blank_mirrors(place.local, ids - left)
             database.remove(place.local / index_file.NAME)  # of another worktree that has no store of its own
     finally:
         with suppress(MemsyncError):
@@ -99,26 +103,56 @@ def _drop_rows(local: Path, ids: Collection[str], texts: Collection[str], *, pri
             files.rewrite(path, rows, was=was, temp=path.with_name(f"{path.name}.tmp"), private=private)
 
 
-def _blank_mirrors(path: Path, ids: Collection[str]) -> None:
+@contextmanager
+def lock_mirrors(local: Path) -> Iterator[Path]:
+    """Yield the file of what the mirrors of *local* said, which nobody else changes meanwhile; no store may be locked before.
+
+    Raises:
+        LockTimeout, StoreNotWritable
+    """
+    with lock(local / f"{MIRRORS}.lock"):
+        yield local / MIRRORS
+
+
+def read_mirrors(path: Path) -> list[dict[str, Any]]:
+    """Return what the file *path* has of each mirror: kind, path, and rows of four texts.
+
+    Raises:
+        StoreError: it is not as memsync wrote it.
+    """
+    try:
+        found = read_json(files.read(path)[0] or b"[]", LARGEST_IMPORT)
+        fields = [text for one in found for text in (one["kind"], one["path"], *chain(*one["rows"]))]
+        if all(len(row) == 4 for one in found for row in one["rows"]) and all(isinstance(one, str) for one in fields):
+            return list(found)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise StoreError(path, "is not as memsync wrote it", "remove it, and add the mirrors again")
+
+
+def write_mirrors(path: Path, mirrors: Iterable[Mapping[str, Any]]) -> None:
+    """Write the file *path*, whose lock the caller holds."""
+    files.rewrite(path, json.dumps([*mirrors]).encode(), was=files.read(path)[0], private=True)
+
+
+def _blank_mirrors(local: Path, ids: Collection[str]) -> None:
     """Leave of the texts that mirrors had of *ids* their hashes: by these the next sync takes the statements out of the files."""
-    was = files.read(path)[0]
-    mirrors = read_json(was, LARGEST_IMPORT) if was else []
-    for row in (row for one in mirrors for row in one["rows"] if row[0] in ids):
-        row[2:] = [content_hash(row[2])] * 2
-    if mirrors:
-        files.rewrite(path, json.dumps(mirrors).encode(), was=was, private=True)
+    _edit_rows(local, ids, lambda row: [*row[:2], *[content_hash(row[2])] * 2])
 
 
 def leave_statements(local: Path, ids: Collection[str]) -> None:
     """Have mirrors leave alone what their files say of *ids*: these were taken back, the files are their owner's."""
-    path = local / MIRRORS
-    was = files.read(path)[0]
-    mirrors = read_json(was, LARGEST_IMPORT) if was else []
-    rows = [row for one in mirrors for row in one["rows"] if row[0] in ids and row[1] != OURS]
-    for row in rows:
-        row[3] = ""
-    if rows:
-        files.rewrite(path, json.dumps(mirrors).encode(), was=was, private=True)
+    _edit_rows(local, ids, lambda row: row if row[1] == OURS else [*row[:3], ""])
+
+
+def _edit_rows(local: Path, ids: Collection[str], edit: Callable[[list[str]], list[str]]) -> None:
+    if not (local / MIRRORS).exists():
+        return
+    with lock_mirrors(local) as path:
+        mirrors = read_mirrors(path)
+        for one in mirrors:
+            one["rows"] = [edit(row) if row[0] in ids else row for row in one["rows"]]
+        write_mirrors(path, mirrors)
 
 
 def _list_files(local: Path) -> Iterator[Path]:

@@ -6,11 +6,11 @@ file changes only where a statement does, and only if nobody else has written it
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
@@ -18,11 +18,11 @@ from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
-from memsync.memories.purging import OURS
+from memsync.memories.purging import OURS, lock_mirrors, read_mirrors, write_mirrors
 from memsync.records import Memory, content_hash
 from memsync.store import files
+from memsync.store.checkout import is_ignored
 from memsync.store.places import MIRRORS, Layout, under_way
-from memsync.system.limits import LARGEST_IMPORT, read_json
 from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.notes import explain_left
 from memsync.transfer.units import Unit, split
@@ -43,6 +43,8 @@ _CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 _READ_ONLY: Final = re.compile(
     r"\A\ufeff?---\r?\n(?:(?!---)[^\n]*\n)*?read_only:[ \t]*true\b", re.IGNORECASE
 )  # Letta's
+_QUIET: Final = 0.05  # seconds without a write after which a file is whole
+_TRIES: Final = 20  # times that long
 _FEW: Final = 3  # statements that may be gone all at once
 
 
@@ -67,6 +69,12 @@ class Mirror(NamedTuple):
         """Whether only bullets with a category are statements."""
         return self.kind == "basic-memory"
 
+    def is_kept_out(self, project: Project) -> bool:
+        """Whether git has the memories and does not have this folder: it is ignored, or outside of the work tree."""
+        folder = _folder_of(project, self)
+        is_outside = not folder.is_relative_to(project.layout.root or folder)
+        return project.layout.git is not None and (is_outside or is_ignored(folder))
+
 
 class Mirrored(NamedTuple):
     """What a sync did to one mirror: how many memories and statements changed, and what was left alone and why."""
@@ -89,11 +97,7 @@ def load_mirrors(project: Project) -> list[Mirror]:
 
 
 def _read(path: Path) -> list[Mirror]:
-    try:
-        found = read_json(files.read(path)[0] or b"[]", LARGEST_IMPORT)
-        return [Mirror(one["kind"], one["path"], tuple(Row(*row) for row in one["rows"])) for one in found]
-    except (ValueError, KeyError, TypeError):
-        raise StoreError(path, "is not as memsync wrote it", "remove it, and add the mirrors again") from None
+    return [Mirror(one["kind"], one["path"], tuple(Row(*row) for row in one["rows"])) for one in read_mirrors(path)]
 
 
 def list_folders(layout: Layout) -> tuple[Path, ...]:
@@ -120,12 +124,19 @@ def _path_of(project: Project) -> Path:
     return project.layout.place("project").local / MIRRORS
 
 
-def _save(project: Project, mirrors: Iterable[Mirror]) -> None:
-    path = _path_of(project)
-    files.prepare(project.layout.place("project"))
-    was = files.read(path)[0]
-    data = json.dumps([one._asdict() for one in mirrors]).encode()
-    files.rewrite(path, data, was=was, private=True)
+@contextmanager
+def _changing(project: Project) -> Iterator[list[Mirror]]:
+    """Yield the mirrors as nobody else changes them meanwhile, and write what the caller made of them."""
+    place = project.layout.place("project")
+    files.prepare(place)
+    with lock_mirrors(place.local) as path:
+        mirrors = load_mirrors(project)
+        yield mirrors
+        _save(path, mirrors)
+
+
+def _save(path: Path, mirrors: Iterable[Mirror]) -> None:
+    write_mirrors(path, (one._asdict() for one in mirrors))
 
 
 def add_mirror(project: Project, kind: str, path: Path) -> Mirror:
@@ -135,18 +146,24 @@ def add_mirror(project: Project, kind: str, path: Path) -> Mirror:
         UsageError: it is no folder, or mirrored already.
         NoStore, OutsideTree, StoreError
     """
-    mirrors = load_mirrors(project)
+    load_mirrors(project)
     project.store_to_write("project")
     named = Path(os.path.abspath(path))
-    if not files.resolve_named(named, project.layout.root).is_dir():
+    if not (real := files.resolve_named(named, project.layout.root)).is_dir():
         raise UsageError(f"{path} is not a folder; name the one in which {kind} keeps its files")
     root = project.layout.root
     spelled = named.relative_to(root).as_posix() if root and named.is_relative_to(root) else str(named)
-    if spelled.split("/")[0] in (".gobby", ".git") or spelled == ".":
+    if spelled.split("/")[0] in (".gobby", ".git") or (root and root.is_relative_to(named)):
         raise UsageError(f"{path} is no folder of another tool")
-    if any(one.path == spelled for one in mirrors):
-        raise UsageError(f"{path} is mirrored already; ", Remedy("mirror list"), " shows it")
-    _save(project, [*mirrors, made := Mirror(kind, spelled)])
+    with _changing(project) as mirrors:
+        for one in mirrors:
+            other = _folder_of(project, one).resolve()
+            if other.is_relative_to(real.resolve()) or real.resolve().is_relative_to(other):
+                how = (
+                    "mirrored already" if other == real.resolve() else f"one folder with {one.path}, which is mirrored"
+                )
+                raise UsageError(f"{path} is {how}; ", Remedy("mirror list"), " shows it")
+        mirrors.append(made := Mirror(kind, spelled))
     return made
 
 
@@ -157,11 +174,11 @@ def remove_mirror(project: Project, path: str) -> Mirror:
         UsageError: it is not mirrored.
         NoStore, StoreError
     """
-    mirrors = load_mirrors(project)
-    found = next((one for one in mirrors if path.rstrip("/") in (one.path, str(_folder_of(project, one)))), None)
-    if found is None:
-        raise UsageError(f"{path} is not mirrored; ", Remedy("mirror list"), " shows what is")
-    _save(project, [one for one in mirrors if one is not found])
+    with _changing(project) as mirrors:
+        found = next((one for one in mirrors if path.rstrip("/") in (one.path, str(_folder_of(project, one)))), None)
+        if found is None:
+            raise UsageError(f"{path} is not mirrored; ", Remedy("mirror list"), " shows what is")
+        mirrors.remove(found)
     return found
 
 
@@ -177,14 +194,15 @@ def sync_mirrors(project: Project) -> list[Mirrored]:
     """
     if project.settings.stealth or project.layout.project is None or not _path_of(project).exists():
         return []
-    mirrors, done = load_mirrors(project), []
-    for number, mirror in enumerate(mirrors):
-        try:
-            mirrors[number], told = _Meeting(project, mirror).settle()
-        except (UsageError, StoreError, OSError) as error:
-            told = Mirrored(mirror.path, notes=(str(error),))
-        done.append(told)
-        _save(project, mirrors)
+    done = []
+    with _changing(project) as mirrors:
+        for number, mirror in enumerate(mirrors):
+            try:
+                mirrors[number], told = _Meeting(project, mirror).settle()
+            except (UsageError, StoreError, OSError) as error:
+                told = Mirrored(mirror.path, notes=(str(error),))
+            done.append(told)
+            _save(_path_of(project), mirrors)
     return done
 
 
@@ -244,11 +262,12 @@ class _Meeting:
             )
         for path in found:
             name = path.relative_to(root).as_posix()
-            if why := _explain_unread(path, root):
-                self.notes.append(f"{name}: {why}")
+            try:
+                self.texts[name] = _read_text(path, root, has_rows=any(row.file == name for row in self.mirror.rows))
+            except ValueError as error:
+                self.notes.append(f"{name}: {error}")
                 self.unread.add(name)
                 continue
-            self.texts[name] = files.read(path)[0].decode("utf-8")
             self.units[name] = list(split(self.texts[name], observations=self.mirror.has_observations))
 
     def _match(self) -> tuple[list[tuple[Row, Unit]], list[Row]]:
@@ -386,7 +405,8 @@ class _Meeting:
         if added:
             text += ("\n" if text and not text.endswith("\n") else "") + added
         try:
-            files.rewrite(self.folder / name, text.encode(), was=was.encode())
+            temp = _path_of(self.project).with_name("mirror.tmp")  # a kill leaves nothing beside a tool's files
+            files.rewrite(self.folder / name, text.encode(), was=was.encode(), temp=temp)
         except StoreError as error:
             self.notes.append(f"{name}: {error}")
             return False
@@ -398,19 +418,40 @@ def _is_theirs(kind: str, name: PurePath) -> bool:
     return not any(one.startswith(".") for one in name.parts) and not (kind == "letta" and explain_left(name))
 
 
-def _explain_unread(path: Path, root: Path) -> str:
-    """Return why the file *path* of the mirror at *root* is not read; "" if it is."""
-    if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(root):
-        return "a link is not followed"
-    if path.stat().st_size > _MOST_BYTES:
-        return f"is larger than {_MOST_BYTES:,} bytes"
+def _read_text(path: Path, root: Path, *, has_rows: bool) -> str:
+    """Return what the file *path* of the mirror at *root* says; *has_rows* if it has said something before.
+
+    Raises:
+        ValueError: why it is not read.
+        StoreUnreadable
+    """
+    if path.is_symlink() or not path.resolve().is_relative_to(root):
+        raise ValueError("a link is not followed")
     try:
-        text = files.read(path)[0].decode("utf-8")
+        text = _read_whole(path).decode("utf-8")
     except UnicodeDecodeError:
-        return "is not UTF-8"
+        raise ValueError("is not UTF-8") from None
+    if has_rows and not text.strip():
+        raise ValueError("is empty, as a tool leaves it for a moment; remove it if what it said is to go")
     if _READ_ONLY.search(text):
-        return "is read-only"
-    return "has conflict markers" if _CONFLICT.search(text) else ""
+        raise ValueError("is read-only")
+    if _CONFLICT.search(text):
+        raise ValueError("has conflict markers")
+    return text
+
+
+def _read_whole(path: Path) -> bytes:
+    """Return the bytes of *path* once nobody is in the middle of writing it."""
+    for _ in range(_TRIES):
+        if not path.is_file():
+            raise ValueError("is not a file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"is larger than {_MOST_BYTES:,} bytes")
+        data, seen = files.read(path)
+        if abs(time.time() - seen.mtime_ns / 1e9) > _QUIET and files.stamp(path) == seen:
+            return data
+        time.sleep(_QUIET)
+    raise ValueError("is being written; the next sync looks again")
 
 
 def _says(unit: Unit, row: Row) -> bool:

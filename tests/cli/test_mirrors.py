@@ -6,6 +6,9 @@ import json
 import os
 import random
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -299,6 +302,126 @@ def test_an_observation_of_basic_memory_keeps_its_category(repo):
         .read_text()
         .endswith("- [pattern] Prices are integers in cents everywhere\n")
     )
+
+
+def test_two_syncs_and_a_new_mirror_at_once_lose_nothing_of_each_other(mirrored):
+    def do(words: list[str]) -> int:
+        return memsync(*words, cwd=mirrored.root).code
+
+    def work(number: int) -> int:
+        (mirrored.root / f"bank{number}").mkdir()
+        note(mirrored, f"more{number}.md").write_text(f"- The port of service {number} is 80{number} since spring\n")
+        return do(["mirror", "add", "cline", f"bank{number}"]) + do(["mirror", "sync"]) + do(["mirror", "sync"])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(work, range(10, 14))) == 0
+    sync(mirrored)
+    said = [f"The port of service {number} is 80{number} since spring" for number in range(10, 14)]
+    assert sorted(contents(mirrored)) == sorted([*FIRST, "Prices are integers in cents everywhere", *said])
+    mirrors = json.loads((mirrored.root / ".gobby/local/mirrors.json").read_text())
+    assert [len(one["rows"]) for one in mirrors] == [8] * 5
+    assert note(mirrored).read_bytes() == NOTE.encode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills of POSIX")
+def test_a_sync_that_is_killed_at_any_moment_loses_doubles_and_leaves_nothing(mirrored):
+    dice, texts = random.Random(7), set(contents(mirrored))
+    for number in range(12):
+        fact = f"The {SUBJECTS[number]} service keeps its {SUBJECTS[-1 - number]} in bucket b{number}"
+        if number % 2:
+            memsync("remember", fact, cwd=mirrored.root)
+        else:
+            with note(mirrored).open("ab") as file:
+                file.write(f"\n- {fact}\n".encode())
+        texts.add(fact)
+        code = (
+            f"import os, sys, threading; threading.Timer({dice.uniform(0.0, 0.3)}, os.kill, (os.getpid(), 9)).start()\n"
+        )
+        code += "from memsync.__main__ import main; sys.argv = ['memsync', 'mirror', 'sync']; main()"
+        subprocess.run([sys.executable, "-c", code], cwd=mirrored.root, capture_output=True, check=False)
+        found = [row["content"] for row in map(json.loads, mirrored.memories.read_text().splitlines())]
+        assert len(found) == len(set(found))
+    sync(mirrored)
+    assert "no change" in sync(mirrored)
+    assert sorted(contents(mirrored)) == sorted(texts)
+    said = [unit.text for path in note(mirrored).parent.iterdir() for unit in split(path.read_text())]
+    assert sorted(said) == sorted(texts)
+    assert note(mirrored).read_bytes().startswith(NOTE.encode())
+    assert {path.name for path in note(mirrored).parent.iterdir()} == {"notes.md", "memsync.md"}
+
+
+def test_a_tool_that_empties_its_file_and_writes_it_anew_all_the_time_takes_no_memory_away(mirrored):
+    code = """
+import sys
+from pathlib import Path
+path = Path(sys.argv[1])
+data = path.read_bytes()
+print("on", flush=True)
+for number in range(100_000):
+    path.write_bytes(b"")
+    path.write_bytes(data + b"\\n- The last run of the tool had number %d of its week\\n" % (number % 7))
+"""
+    ids = contents(mirrored)
+    writer = subprocess.Popen([sys.executable, "-c", code, note(mirrored)], stdout=subprocess.PIPE)
+    try:
+        assert writer.stdout
+        writer.stdout.readline()
+        for _ in range(3):
+            sync(mirrored)
+            assert ids.items() <= contents(mirrored).items()
+    finally:
+        writer.kill()
+        writer.communicate()
+    note(mirrored).write_bytes(NOTE.encode())
+    sync(mirrored)
+    assert contents(mirrored) == ids
+    assert note(mirrored).read_bytes() == NOTE.encode()
+
+
+def test_who_mirrors_a_folder_that_git_does_not_have_is_told_that_git_gets_what_it_says(repo, tmp_path):
+    (outside := tmp_path / "outside").mkdir()
+    (repo.root / ".gitignore").write_text("notes/\n")
+    (repo.root / "bank").mkdir()
+    (repo.root / "notes").mkdir()
+    for path, is_told in (("notes", True), (str(outside), True), ("bank", False)):
+        done = memsync("mirror", "add", "cline", path, cwd=repo.root)
+        assert (done.code, "becomes memories, which git has" in done.out) == (0, is_told), done.err
+    repo.write_memories(memory_line("mm-ours11", "Prices are integers in cents everywhere"))
+    memsync("add", "--private", "The client is called Acme in May", cwd=repo.root)
+    memsync("add", "--global", "I like short answers about shops", cwd=repo.root)
+    sync(repo)
+    said = b"".join(path.read_bytes() for path in tmp_path.rglob("memsync.md"))
+    assert said.count(b"Prices are integers") == 3
+    assert b"Acme" not in said
+    assert b"short answers" not in said
+
+
+def test_a_folder_is_mirrored_once_whatever_it_is_called(mirrored):
+    (note(mirrored).parent / "deep").mkdir()
+    (mirrored.root / "other").symlink_to(note(mirrored).parent, target_is_directory=True)
+    for path in (".claude/memory/deep", ".claude", "other"):
+        done = memsync("mirror", "add", "cline", path, cwd=mirrored.root)
+        assert (done.code, "which is mirrored" in done.err or "mirrored already" in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize(
+    "broken", ["[", "\xff", '[{"kind": "cline"}]', '[{"kind": "x", "path": "y", "rows": [[1]]}]', None]
+)
+def test_a_list_of_mirrors_that_nobody_can_read_is_named_and_stops_nothing_else(mirrored, broken):
+    path = mirrored.root / ".gobby" / "local" / "mirrors.json"
+    path.unlink()
+    path.mkdir() if broken is None else path.write_bytes(broken.encode("latin-1"))
+    (id_, *_), before = contents(mirrored).values(), mirrored.memories.read_bytes()
+    for words in (
+        ["sync"],
+        ["mirror", "list"],
+        ["mirror", "add", "cline", ".claude"],
+        ["forget", id_, "--purge", "--yes"],
+    ):
+        done = memsync(*words, cwd=mirrored.root)
+        assert (done.code, "mirrors.json" in done.err) == (1, True), (words, done.err)
+    assert mirrored.memories.read_bytes() == before
+    assert memsync("remember", "The nightly build runs at three", cwd=mirrored.root).code == 0
 
 
 # ten turns on both sides

@@ -190,6 +190,6 @@ def test_a_mirrored_folder_and_the_memories_are_kept_alike_while_it_stays(repo):
     until(lambda: len(live.call(Memsync.list)) == 2)
     live.call(lambda project: project.remember("The build of the shop needs Node 20 and pnpm"))
     until(lambda: "- The build of the shop needs Node 20 and pnpm\n" in ours.read_text())
-    (folder / "brief.md").write_text("")
+    (folder / "brief.md").write_text("# Brief\n")
     until(lambda: len(live.call(Memsync.list)) == 2)
     live.close()
