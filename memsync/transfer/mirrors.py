@@ -230,8 +230,9 @@ class _Meeting:
                 Remedy("mirror rm"),
                 " ends it",
             )
+        unchanged = {row.id for row, unit in there if unit.text == row.said}
         for row, unit in there:
-            self._settle_row(row, unit)
+            self._settle_row(row, unit, is_said_elsewhere=row.id in unchanged)
         for row in gone:
             self._settle_gone(row)
         self._take_new()
@@ -303,32 +304,40 @@ class _Meeting:
     def _is_flagged(self, memory: Memory) -> bool:
         return bool(self.project.screening.screen(self.project.get(memory.id, "project")).flagged)
 
-    def _settle_row(self, row: Row, unit: Unit) -> None:
+    def _settle_row(self, row: Row, unit: Unit, *, is_said_elsewhere: bool) -> None:
         memory = self._live(row.id)
         is_edited = unit.text != row.said
-        if memory is None and not row.held and not is_edited:
-            self.rows.append(row)  # undo took the memory back, and the file is its owner's
-            return
         if memory is None:
-            if is_edited:  # it is news now
-                self.units[row.file].append(unit)
-            else:
-                self.edits.setdefault(row.file, []).append((unit, None))
+            self._settle_without(row, unit)
             return
         if (is_edited or not row.held) and _fold(memory.content) == unit.text:
             self.rows.append(Row(row.id, row.file, unit.text, memory.content))
+        elif is_edited and is_said_elsewhere:  # where nobody edited it, it stays
+            self.units[row.file].append(unit)
         elif is_edited and memory.content != row.held:  # both texts stay: ours where it is written, theirs as a memory
             self.units[row.file].append(unit)
             self.notes.append(f"{row.file}: edited on both sides; both texts are memories now")
         elif is_edited:
             self._update(row, unit)
-        elif (
-            memory.content != row.held and not self._is_flagged(memory) and _is_safe(unit, memory.content, self.mirror)
-        ):
+        elif self._may_follow(row, unit, memory):
             self.edits.setdefault(row.file, []).append((unit, memory.content))
             self.rows.append(Row(row.id, row.file, _fold(memory.content), memory.content))
         else:
             self.rows.append(row)
+
+    def _settle_without(self, row: Row, unit: Unit) -> None:
+        """Settle a statement whose memory is gone: it goes too, unless it says something else now or is its owner's."""
+        if unit.text != row.said:  # it is news now
+            self.units[row.file].append(unit)
+        elif row.held:
+            self.edits.setdefault(row.file, []).append((unit, None))
+        else:
+            self.rows.append(row)  # undo took the memory back, and the file is its owner's
+
+    def _may_follow(self, row: Row, unit: Unit, memory: Memory) -> bool:
+        """Tell whether the statement becomes what the memory says now: not one that said the same in other words."""
+        is_its_text = memory.content != row.held and row.said == _fold(row.held)
+        return is_its_text and not self._is_flagged(memory) and _is_safe(unit, memory.content, self.mirror)
 
     def _update(self, row: Row, unit: Unit) -> None:
         try:
@@ -364,6 +373,11 @@ class _Meeting:
             if outcome.status == "skipped":
                 self.notes.append(f"{name}: {outcome.reason}")
             elif outcome.id and (memory := memories.get(outcome.id)):
+                # Where the old text of a memory stands, which this one says better, nobody has edited it.
+                self.rows = [
+                    row._replace(held=memory.content) if row.id == memory.id and row.file != OURS else row
+                    for row in self.rows
+                ]
                 self.rows.append(Row(memory.id, name, unit.text, memory.content))
 
     def _add_ours(self) -> str:

@@ -33,7 +33,7 @@ class Unit(NamedTuple):
 def split(text: str, *, observations: bool = False) -> Iterator[Unit]:
     """Yield the statements of *text*, a file, in order; with *observations* only bullets that name their category, as Basic Memory's.
 
-    Not front matter, headings, tables, code, quotations, tasks, and lists of other files.
+    Not front matter, headings, tables, code, quotations, tasks, lists of other files, and what only introduces the next lines.
     """
     at = int(text.startswith("\ufeff"))  # a mark of the file, and of no statement
     text = text[at:]
@@ -65,4 +65,5 @@ def _make_unit(block: list[tuple[int, str]], observations: bool) -> Iterator[Uni
             return
         mark, said = mark + found[1], found[2]
     text = " ".join(" ".join([said, *(one for _, one in block[1:])]).split())
-    yield Unit(start, last + len(end.rstrip("\r")), mark, text)
+    if not text.rstrip("*_ ").endswith(":"):
+        yield Unit(start, last + len(end.rstrip("\r")), mark, text)

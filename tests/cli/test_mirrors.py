@@ -131,6 +131,40 @@ def test_undo_of_a_sync_takes_no_statement_out_of_a_file_that_somebody_wrote(mir
             assert {*contents(mirrored)} & {*FIRST} == there
 
 
+def test_an_edit_of_a_statement_leaves_the_same_one_in_another_file_as_it_is(mirrored):
+    note(mirrored, "other.md").write_text(f"# Other\n\n- {FIRST[0]}\n")
+    sync(mirrored)
+    assert len(contents(mirrored)) == 4
+    note(mirrored).write_text(NOTE.replace("Node 20 and pnpm", "Bun and Deno"))
+    sync(mirrored)
+    assert note(mirrored, "other.md").read_text() == f"# Other\n\n- {FIRST[0]}\n"
+    assert {FIRST[0], "The build of the shop needs Bun and Deno"} <= set(contents(mirrored))
+    assert "no change" in sync(mirrored)
+
+
+def test_a_statement_that_says_the_same_in_other_words_keeps_them(mirrored):
+    said = "# Other\n\n- The build of the shop **needs** Node 20 and pnpm.\n"
+    note(mirrored, "other.md").write_text(said)
+    sync(mirrored)
+    assert len(contents(mirrored)) == 4
+    changed = "The build of the shop needs Node 22 and pnpm"
+    assert memsync("update", contents(mirrored)[FIRST[0]], "--content", changed, cwd=mirrored.root).code == 0
+    sync(mirrored)
+    assert changed in note(mirrored).read_text()
+    assert note(mirrored, "other.md").read_text() == said
+
+
+def test_a_line_that_only_introduces_others_is_no_memory(mirrored):
+    note(mirrored, "other.md").write_text(
+        "**How to apply:**\n\nRun the smoke test of the shop after each deployment.\n"
+    )
+    sync(mirrored)
+    assert set(contents(mirrored)) - {*FIRST} == {
+        "Prices are integers in cents everywhere",
+        "Run the smoke test of the shop after each deployment.",
+    }
+
+
 def test_what_was_edited_on_both_sides_is_two_texts_on_both_sides(mirrored):
     memsync(
         "update",
