@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memsync.memories import commands, lookup, names, triggers
+from memsync.index import names
+from memsync.memories import commands, lookup, triggers
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
 _READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from memsync.index.embed import LEVELS, Meaning
+from memsync.index.names import subjects_of
 from memsync.index.places import place_terms
 from memsync.index.terms import (
     embedding_text,
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
 
 NEVER: Final = -(1 << 62)  # the moment of a record without a time
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
-VERSION: Final = 3  # of the tables; rows of another version are made anew
+VERSION: Final = 4  # of the tables; rows of another version are made anew
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
 _TABLES: Final = (
     "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """record (
     slot INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, form INTEGER NOT NULL, importance REAL NOT NULL,
     moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL, author TEXT,
-    length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
+    names TEXT NOT NULL, length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
     "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, sum INTEGER NOT NULL, raw BLOB NOT NULL)",
     """said (
     slot INTEGER PRIMARY KEY, text INTEGER NOT NULL, spoken INTEGER NOT NULL, terms BLOB NOT NULL,
@@ -240,7 +241,8 @@ def line_row(slot: int, row: Row) -> tuple[Any, ...]:
 
 def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
     """Return the row of the table `record`."""
-    return (slot, SCOPES.index(row.scope), *head_of(row.memory), length, made.scale, made.signs)
+    about = " ".join(subjects_of(row.memory)) if row.memory.archived_at is None else ""
+    return (slot, SCOPES.index(row.scope), *head_of(row.memory), about, length, made.scale, made.signs)
 
 
 def quantise(vector: Sequence[float]) -> Vector:

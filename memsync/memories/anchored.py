@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.memories import anchors, commands, lookup, names, triggers
+from memsync.index import names
+from memsync.memories import anchors, commands, lookup, triggers
 from memsync.memories.anchors import Anchor, find_block
 from memsync.memories.filters import Filters
 from memsync.memories.reach import list_hidden, search_all, walk
@@ -98,11 +99,11 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
     matches: list[Match] = []
     blocks = _Blocks(root, touched) if root else None
     read = Touched(touched.reads, is_whole=True)
-    names = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
+    programs = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
     for scope, memory, skill in _list_anchored(project):
-        may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
+        may_fit = [text for text in memory.anchors if _may_fit(text, keys, programs)]
         near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
-        if _is_wrong(memory):  # the folder is where the right one is
+        if names.is_of_wrong(memory):  # the folder is where the right one is
             near = [one for one in near if not one.path.endswith("/")]
         if due := touched.find_due(memory, keys):
             matches.append(Match(project.entry(scope, memory), due, DUE))
@@ -154,26 +155,21 @@ def find_about(project: Project, used: Sequence[str]) -> list[Match]:
         known = lookup.Lookup(path)
     due = [name for name in used if known.has_any(names.keys_of((name,)))][:_POOL]
     found = search_all(project, " ".join(due), Filters(), limit=_POOL).hits if due else ()
-    about = ((hit, set(_names_of(hit.memory))) for hit in found)
+    about = ((hit, set(names.subjects_of(hit.memory))) for hit in found)
     return [Match(hit, name, NAMED) for hit, own in about for name in due[:_POOL] if name in own]
-
-
-def _names_of(memory: Memory) -> list[str]:
-    """Return the names that *memory* is about; none where it says which name is wrong: it is due there."""
-    return [] if _is_wrong(memory) else names.subjects_of(memory.content)
-
-
-def _is_wrong(memory: Memory) -> bool:
-    return any(text.startswith("not: ") for text in memory.triggers)
 
 
 def _list_names(project: Project) -> Iterator[str]:
     """Yield the keys of the names that memories are about, paths of any number, others of a few."""
+    from memsync.memories.listing import read_names
+
     counts: Counter[str] = Counter()
-    for _, _, store in walk(project):
-        for memory in store.memories().values():
-            if memory.archived_at is None:
-                counts.update(_names_of(memory))
+    if (found := read_names(project)) is not None:
+        counts.update(found)
+    else:
+        held = (memory for _, _, store in walk(project) for memory in store.memories().values())
+        for memory in held:
+            counts.update(names.subjects_of(memory) if memory.archived_at is None else ())
     yield from names.keys_of(name for name, count in counts.items() if count <= _FEW or names.is_path(name))
 
 
@@ -200,10 +196,10 @@ def _list_keys(project: Project) -> Iterator[str]:
             yield "*"
 
 
-def _may_fit(text: str, keys: Collection[str], names: Collection[str]) -> bool:
+def _may_fit(text: str, keys: Collection[str], programs: Collection[str]) -> bool:
     """Tell without reading the anchor *text* whether it can have one of *keys*; most have none."""
     if text.startswith("$"):
-        return any(name in text for name in names)
+        return any(name in text for name in programs)
     path = text.partition("#")[0]
     path = path[:-13] if path[-13:-12] == "@" else path
     return path in keys or "*" in path or "?" in path

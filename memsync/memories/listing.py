@@ -176,6 +176,16 @@ def read_anchored(project: Project) -> list[Record] | None:
     return project.finder.file.ask(read)
 
 
+def read_names(project: Project) -> list[str] | None:
+    """Return the names that each memory in force is about, once for each of them; None where the stores must be read."""
+
+    def read(rows: Database) -> list[str]:
+        found = rows.ask("SELECT names FROM record WHERE names != ''")
+        return [name for (names,) in found for name in names.split()]
+
+    return None if project.above else project.finder.file.ask(read)
+
+
 def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Record] | None:
     """Return the record of each of *slots*; None if one cannot be read."""
     records = [project.finder.file.read_record(rows, slot) for slot in slots]

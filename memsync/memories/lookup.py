@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from memsync.memories import commands, names, triggers
+from memsync.index import names
+from memsync.memories import commands, triggers
 from memsync.system.home import run_dir
 
 FORMAT = 2

@@ -1,4 +1,4 @@
-"""Names in a text: identifiers and paths, as code spells them; and by which of them a memory is due where one is used. Imports next to nothing: hooks wait for it."""
+"""Names in a text: identifiers and paths, as code spells them; and by which of them a memory is due where one is used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from memsync.records import Memory
 
 MARK = "~ "  # before a name, among the keys of what is anchored
 _LONGEST = 65_536  # characters of a text that are looked at
@@ -51,10 +53,18 @@ def _find(words: Sequence[str]) -> Iterator[tuple[int, str]]:
                 yield at, name
 
 
-def subjects_of(content: str) -> list[str]:
-    """Return the names that the memory *content* is about: paths, and of others those at its beginning that it does not advise to use."""
+def is_of_wrong(memory: Memory) -> bool:
+    """Tell whether *memory* says which name is wrong: it is due there."""
+    return any(text.startswith("not: ") for text in memory.triggers)
+
+
+def subjects_of(memory: Memory) -> list[str]:
+    """Return the names that *memory* is about: paths, and of others those at its beginning that it does not advise to use.
+
+    None where it says which name is wrong.
+    """
     found: dict[str, None] = {}
-    words = content.split()
+    words = [] if is_of_wrong(memory) else memory.content.split()
     for at, name in _find(words):
         if is_path(name) or (at < _SUBJECT and not _is_advised(" ".join(words[:at]))):
             found[name] = None
