@@ -97,6 +97,7 @@ FILLED = {
 SPELLED = {  # what holds two words that differ
     "mirror add KIND PATH": "mirror add claude-memory mirrored",
     "mirror rm": "mirror rm mirrored",
+    "memory enrich -": "memory enrich filled.json",  # what an agent hands over
     "share ID": "share mm-000001",
     "share x1": "share mm-000002",
     "config x1 x1": "config llm.retries 3",
@@ -117,6 +118,7 @@ def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(re
     repo.write_memories("".join(f'{{"id":"mm-{n:06}","content":"fact {n} of thing{n}"}}\n' for n in range(30)))
     (repo.root / "CLAUDE.md").write_text("".join(f"- Always run check {n} before a commit\n" for n in range(9)))
     (repo.root / "mirrored").mkdir()
+    (repo.root / "filled.json").write_text('{"memories": [{"id": "mm-000000", "cues": ["the first of them"]}]}')
     (repo.root / ".gobby/tests.jsonl").write_text('{"prompt": "ok", "silent": true}\n')
     (repo.root / ".claude/skills/release").mkdir(parents=True)
     (repo.root / ".claude/skills/release/SKILL.md").write_text(

@@ -48,6 +48,8 @@ What the user gave with the command: {{args}}
 - `importance`: 0.9 if ignoring it costs work, 0.7 as a rule.
 - `cues` (`--cue`): two or three questions that it answers, or symptoms, in the words of somebody who does not know it.
 - `anchors` (`--anchor`): the file, folder, symbol or command that it is about, where there is one.
+- Asked to remember a whole session, or at its end: `memsync memory enrich --due --json` in a shell lists at most three old memories. Fill in two or
+  three cues each, take out of `about` what it is not about, and give that JSON to `memsync memory enrich -`. Where it lists none, leave it.
 - Never store a password, a key or a token.
 
 Say in one line what became of it. The answer `exists` means that it was known; if `similar` has a memory that says the opposite, show it and ask

@@ -165,7 +165,9 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
         yield f"archive: {step.why}"
         yield f"  {step.id}: {_show_text(project, step.id)}"
     elif isinstance(step, Enrich):
-        yield f"found by, too: {mark_text('; '.join(step.cues), step.scope)}"
+        for how, texts in (("found by", step.cues), ("anchored to", step.anchors), ("due at", step.triggers)):
+            if texts:
+                yield f"{how}, too: {mark_text('; '.join(texts), step.scope)}"
         yield f"  {step.id}: {_show_text(project, step.id)}"
     elif isinstance(step, Confirm):
         yield f"confirm {render.count(len(step.rows), 'decision')} of the dedup log: {step.why}"
@@ -215,13 +217,15 @@ def undo(project: Project, /, name: str | None, only_list: bool) -> Answer:
 )
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @click.option("--list", "only_list", is_flag=True, help="Only list memories without cues; with --json, to fill in.")
+@click.option("--due", is_flag=True, help="As --list, at most three, each once in two weeks: for the end of a session.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool, dry_run: bool) -> Answer:
+def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool, due: bool, dry_run: bool) -> Answer:
     """Have memories found by an asker's words too: the cues in FILE ("-": standard input), or those of llm.provider.
 
     Cues are questions that a memory answers, symptoms and other names. They are
     searched and never shown as its text. FILE is what --list --json prints, with
-    cues filled in. `memsync janitor undo` takes a run back.
+    cues filled in; "about" has the anchors and triggers that stand in the text, and
+    what you leave of them is stored too. `memsync janitor undo` takes a run back.
 
     \b
     Examples:
@@ -229,11 +233,11 @@ def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool
       memsync enrich cues.json --dry-run
       memsync enrich --limit 200
     """
-    if only_list:
-        found = enriching.list_bare(project, limit)
+    if only_list or due:
+        found = enriching.list_due(project, limit) if due else enriching.list_bare(project, limit)
         lines = [f"{short_id(one['id'])} {render.one_line(one['content'])}" for one in found["memories"]]
         lines += [f"{found['left']} more without cues"] if found["left"] else []
-        return Answer(found, "\n".join(lines) or "every memory has cues")
+        return Answer(found, "\n".join(lines) or ("nothing is due" if due else "every memory has cues"))
     if source is not None:
         try:
             rows = read_json(_read(source))

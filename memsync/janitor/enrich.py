@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from memsync import secrets
-from memsync.errors import InvalidMemory, LlmError, Remedy, UsageError
+from memsync.errors import InvalidMemory, LlmError, MemsyncError, Remedy, UsageError
 from memsync.janitor.plan import Enrich, seal
 from memsync.llm.answers import TEXT, find_misfit, list_of, object_of, prompt
 from memsync.llm.judge import TokenBatchBuilder
 from memsync.llm.llm import Llm, tokens_of
+from memsync.memories.anchors import parse
 from memsync.memories.filters import sort_by_importance
+from memsync.memories.naming import Named, name_all
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import MAX_WORD, clean_cues
+from memsync.records import MAX_WORD, clean_cues, format_time, parse_time
+from memsync.store import files
+from memsync.store.lock import lock
+from memsync.system.limits import read_object
 
 _MOST: Final = 5  # cues that are taken from a model for one memory
 _ANSWER: Final = 80  # tokens of the answer for one memory
 SHAPE: Final = object_of("memories", memories=list_of(object_of("id", "cues", id=TEXT, cues=list_of(TEXT))))
+_ONE: Final = object_of("id", "cues", id=TEXT, cues=list_of(TEXT), about=list_of(TEXT))
+_GIVEN: Final = object_of("memories", memories=list_of(_ONE))
+_DUE: Final = 3  # memories that an agent is asked about at a session's end
+_PAUSE: Final = timedelta(days=14)  # before it is asked about the same one again
+_ASKED: Final = "enrich.json"
 
 
 def find_bare(project: Project) -> list[Entry]:
@@ -35,9 +46,60 @@ def find_bare(project: Project) -> list[Entry]:
 
 def list_bare(project: Project, limit: int) -> dict[str, Any]:
     """Return the first *limit* memories without cues, for somebody to fill these in, and how many more there are."""
-    bare = find_bare(project)
-    shown = [{"id": entry.id, "content": entry.content, "cues": []} for entry in bare[:limit]]
+    return _list(project, find_bare(project), limit)
+
+
+def list_due(project: Project, limit: int) -> dict[str, Any]:
+    """Return what `list_bare` does: at most three, none that was listed here in the last two weeks, holds a secret, or is another's own."""
+    place = project.layout.place(project.default_scope)
+    if not place.directory.is_dir():
+        return _list(project, (), 0)
+    path, now = place.local / _ASKED, project.clock()
+    files.prepare(place)
+    with lock(place.local / "enrich.lock"):
+        was = files.read(path)[0]
+        asked = {id_: at for id_, at in _read_asked(was).items() if now - _PAUSE < at <= now}
+        due = [entry for entry in find_bare(project) if entry.id not in asked and _may_be_shown(project, entry)]
+        found = _list(project, due, min(limit, _DUE))
+        asked |= dict.fromkeys((one["id"] for one in found["memories"]), now)
+        data = json.dumps({id_: format_time(at) for id_, at in asked.items()}).encode()
+        if found["memories"]:
+            files.rewrite(path, data, was=was, private=place.private)
+    return found
+
+
+def _read_asked(data: bytes) -> dict[str, datetime]:
+    """Return when which memory was listed; nothing where that cannot be read."""
+    try:
+        return {id_: at for id_, text in read_object(data).items() if (at := parse_time(text))}
+    except MemsyncError:
+        return {}
+
+
+def _may_be_shown(project: Project, entry: Entry) -> bool:
+    is_own = entry.scope == "project" or entry.memory.author in (None, project.author)
+    return is_own and not project.screening.holds_secret(entry, lambda: project.vetting.allowed)
+
+
+def _list(project: Project, bare: Sequence[Entry], limit: int) -> dict[str, Any]:
+    shown = [
+        {"id": entry.id, "content": entry.content, "cues": [], "about": list(_find_about(project, entry))}
+        for entry in bare[:limit]
+    ]
     return {"count": len(shown), "left": len(bare) - len(shown), "memories": shown}
+
+
+def _find_about(project: Project, entry: Entry) -> dict[str, tuple[str, str]]:
+    """Return the anchors and triggers that stand in the text of *entry* and that it lacks: as they are shown, each with its field and what is stored."""
+    memory = entry.memory
+    with Named(memory.content, None if entry.scope == "global" else project.layout.root) as named:
+        full = name_all(memory, named)
+    anchors = [one for one in full.anchors if one not in memory.anchors]
+    triggers = [one for one in full.triggers if one not in memory.triggers and "triggers" not in memory.extra]
+    return {
+        **{str(parse(one)._replace(blob="")): ("anchors", one) for one in anchors},
+        **{one: ("triggers", one) for one in triggers},
+    }
 
 
 def read_steps(project: Project, given: Any) -> list[Enrich]:
@@ -47,7 +109,7 @@ def read_steps(project: Project, given: Any) -> list[Enrich]:
         UsageError: it has another shape, or cues that cannot be stored.
         MemoryNotFound, AmbiguousId
     """
-    if wrong := find_misfit(given, SHAPE, "the list"):
+    if wrong := find_misfit(given, _GIVEN, "the list"):
         raise UsageError(f"{wrong}; give what ", Remedy("memory enrich --list --json"), " prints, with cues filled in")
     steps = []
     for one in given["memories"]:
@@ -55,8 +117,14 @@ def read_steps(project: Project, given: Any) -> list[Enrich]:
             cues = clean_cues(one["cues"])
         except InvalidMemory as error:
             raise UsageError(f"{one['id']}: {error}") from None
-        if cues:
-            steps.append(_step(project.get(one["id"]), cues))
+        about = one.get("about", ())
+        if cues or about:
+            entry = project.get(one["id"])
+            known = _find_about(project, entry) if about else {}
+            taken = [known[text] for text in about if text in known]
+            anchors, triggers = (tuple(text for of, text in taken if of == kind) for kind in ("anchors", "triggers"))
+            if cues or taken:
+                steps.append(_step(entry, cues)._replace(anchors=anchors, triggers=triggers))
     return steps
 
 

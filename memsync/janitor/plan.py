@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync.errors import InvalidMemory, PlanUnreadable
 from memsync.format.codec import encode
-from memsync.records import SCOPES, Memory, Scope, clean_content, clean_cues, format_time
+from memsync.records import SCOPES, Memory, Scope, clean_content, clean_cues, clean_triggers, format_time
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Decision
 from memsync.system.limits import read_json
 from memsync.system.texts import one_line, read_utf8
@@ -65,13 +65,15 @@ class Archive(NamedTuple):
 
 
 class Enrich(NamedTuple):
-    """Have *id* found by *cues* too, instead of those it had."""
+    """Have *id* found by *cues*, if there are any, instead of those it had, and by *anchors* and *triggers* beside its own."""
 
     scope: Scope
     id: str
-    cues: tuple[str, ...]
+    cues: tuple[str, ...] = ()
     saw: Mapping[str, str] = _NOTHING
     why: str = ""
+    anchors: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
 
 
 class Confirm(NamedTuple):
@@ -123,6 +125,7 @@ def seal(memory: Memory) -> str:
 def as_dict(step: Step) -> dict[str, Any]:
     """Return *step* as a line of a plan says it."""
     said = {name: value for name, value in step._asdict().items() if value not in (None, "", _NOTHING)}
+    said = {name: value for name, value in said.items() if value or name not in ("cues", "anchors", "triggers")}
     return {"do": _NAMES[type(step)], **said}
 
 
@@ -209,6 +212,8 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "content": clean_content,
     "rows": tuple,
     "cues": clean_cues,
+    "anchors": tuple,
+    "triggers": clean_triggers,
     "drop": _as_ids,
 }
 
@@ -226,9 +231,12 @@ _FIELDS: Final[Mapping[str, _Field]] = {
         lambda value: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
         "does not say what was seen",
     ),
-    "cues": (
-        lambda value: isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value),
-        "is not a list of texts",
+    **dict.fromkeys(
+        ("cues", "anchors", "triggers"),
+        (
+            lambda value: isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value),
+            "is not a list of texts",
+        ),
     ),
     "row": (_is_row, "is not the number of a row"),
     "rows": (lambda value: _is_list_of(value, _is_row), "is not a list of numbers of rows"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from memsync.errors import MemsyncError, SecretFound
+from memsync.errors import InvalidMemory, MemsyncError, SecretFound
 from memsync.janitor import review, runs
 from memsync.janitor.clusters import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal
@@ -20,6 +20,7 @@ Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
 _LISTS: Final = names_of("list", "ids")
+_ENRICHED: Final = ("cues", "anchors", "triggers")
 _OWN: Final[tuple[Scope, ...]] = ("private", "global")  # whose records may name those of the project
 
 
@@ -133,7 +134,7 @@ class _Writing:
                     outcomes.append(Outcome(step, "done"))
                 except _Stale as stale:
                     outcomes.append(Outcome(step, "skipped", str(stale)))
-                except SecretFound as found:
+                except (InvalidMemory, SecretFound) as found:
                     outcomes.append(Outcome(step, "failed", str(found)))
             self._write()
         if numbers := [number for number in self._project.state(self._scope).log_dedup(self._log) if number]:
@@ -241,13 +242,19 @@ class _Writing:
         from memsync.poison.screen import flaw_of
 
         memory = self._seen(step.id, step.saw)
-        if memory.cues == step.cues:
-            raise _Stale(f"{step.id} has these cues already")
-        enriched = self._project.vetting.vet(memory._replace(cues=step.cues), self._scope)
+        changed = memory._replace(
+            cues=step.cues or memory.cues,
+            anchors=tuple(dict.fromkeys((*memory.anchors, *step.anchors))),
+            triggers=tuple(dict.fromkeys((*memory.triggers, *step.triggers))),
+        )
+        if changed == memory:
+            raise _Stale(f"{step.id} has all of this already")
+        enriched = self._project.vetting.vet(changed, self._scope)
         if (why := flaw_of(enriched)) and not flaw_of(memory):
             raise _Stale(f"{step.id}: a cue {why}, so no agent would be given the memory any more")
         # Not an edit of what it says: `updated_at` stays, so that it does not look new.
-        self._note(step, {step.id: (memory, {"cues": list(enriched.cues)})}, None)
+        changes = {name: list(new) for name in _ENRICHED if (new := getattr(enriched, name)) != getattr(memory, name)}
+        self._note(step, {step.id: (memory, changes)}, None)
 
     def _note(self, step: Step, edits: Mapping[str, tuple[Memory, dict[str, Any]]], drop: Memory | None) -> None:
         touched = [*edits, *([drop.id] if drop else [])]

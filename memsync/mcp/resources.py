@@ -112,7 +112,13 @@ the code, and guesses are not. Nothing is a fine result.
 For each: recall first; if it is known but outdated, update_memory; otherwise remember it as one self-contained
 statement with its type (fact, preference, pattern or context), an importance from 0 to 1, a few tags, as cues two or three
 questions or symptoms that it answers, and as anchors the file, folder, symbol or command that it is about. Never store
-secrets. At the end say in one line each what you stored.
+secrets.
+
+Then make old memories easier to find: `memsync memory enrich --due --json` in a shell lists at most three. Fill in two or
+three cues each, in the words of somebody who does not know it; take out of `about` what it is not about; leave empty what
+you cannot judge. Give that JSON to `memsync memory enrich -`. Where it lists none, or there is no shell, leave it.
+
+At the end say in one line each what you stored.
 """
 
 

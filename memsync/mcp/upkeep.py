@@ -78,15 +78,17 @@ def enrich_memories(
     ] = None,
     limit: Limit = 20,
     *,
+    due: Annotated[bool, Field(description="List at most three, each once in two weeks.")] = False,
     dry_run: Annotated[bool, Field(description="Only say what would be done.")] = False,
 ) -> Mapping[str, Any]:
     """Have older memories found by an asker's words too. Call it without memories: it lists some that have no cues.
 
     Fill in two or three cues each, in other words than the text: questions that
-    it answers, symptoms, error texts. Then call it with them.
+    it answers, symptoms, error texts. Take out of `about` what the text is not
+    about. Then call it with them.
     """
     if memories is None:
-        return enrich.list_bare(project, limit)
+        return enrich.list_due(project, limit) if due else enrich.list_bare(project, limit)
     plan = Plan(steps=[*enrich.read_steps(project, {"memories": memories})])
     return plan.as_dict() if dry_run else apply(project, plan.steps).as_dict()
 
