@@ -44,7 +44,7 @@ def tabs(repo, line, chromium) -> Iterator[Callable]:
             page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.goto(url)
-            page.wait_for_selector("main")
+            wait(page, "main")
             return page
 
         yield open_tab
