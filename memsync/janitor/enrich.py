@@ -54,10 +54,10 @@ def list_due(project: Project, limit: int) -> dict[str, Any]:
     place = project.layout.place(project.default_scope)
     if not place.directory.is_dir():
         return _list(project, (), 0)
-    path, now = place.local / _ASKED, project.clock()
+    path = place.local / _ASKED
     files.prepare(place)
     with lock(place.local / "enrich.lock"):
-        was = files.read(path)[0]
+        was, now = files.read(path)[0], project.clock()  # not earlier than what another process has just noted
         asked = {id_: at for id_, at in _read_asked(was).items() if now - _PAUSE < at <= now}
         due = [entry for entry in find_bare(project) if entry.id not in asked and _may_be_shown(project, entry)]
         found = _list(project, due, min(limit, _DUE))

@@ -16,7 +16,7 @@ from helpers import GitRepo, memory_line, memsync
 SECRET = "GLOBAL: the on-call phone is in drawer three"
 FILES = (
     "hooks.log", "pending.jsonl", "state.db", "state.db-wal", ".gitignore", "lock", "lock.queue", "skills.lock", "workflows.json",
-    "history.jsonl", "history.1.jsonl", "export.tmp", "config.tmp", "skill.tmp", "clients.json", "hooks.1.log",
+    "enrich.json", "enrich.lock", "history.jsonl", "history.1.jsonl", "export.tmp", "config.tmp", "skill.tmp", "clients.json", "hooks.1.log",
     "index.db", "index.db-wal", "candidates/memories.jsonl", "candidates/memories.tmp", "candidates/rejected.txt", "candidates/lock",
 )  # fmt: skip
 DIRECTORIES = ("candidates", "candidates/skills", "index", "janitor", "runs", "trash", ".")
@@ -25,6 +25,7 @@ COMMANDS = (
     ("memory", "recall", "staging deploys"),
     ("memory", "forget", "mm-aaaaaa"),
     ("memory", "restore", "mm-aaaaaa"),
+    ("memory", "enrich", "--due"),
     ("skill", "add", "deploying", "--description", "How to deploy", "--instructions", "run make deploy"),
     ("skill", "remove", "deploying"),
     ("index", "rebuild"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from helpers import memory_line, memsync
@@ -49,3 +50,11 @@ def test_the_step_as_an_agent_gets_it_gives_old_memories_cues_and_recall_finds_t
     assert all(
         not {"cues", "anchors", "triggers"} & set(json.loads(one)) for one in repo.memories.read_text().splitlines()
     )
+
+
+def test_agents_that_end_at_once_are_asked_for_different_memories(repo):
+    repo.write_memories("".join(memory_line(f"mm-{n:06}", f"fact {n} of the shop") for n in range(12)))
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: memsync("enrich", "--due", "--json", cwd=repo.root), range(4)))
+    ids = [one["id"] for said in done for one in said.json["memories"]]
+    assert (len(ids), len(set(ids))) == (12, 12)
