@@ -19,6 +19,8 @@ from prefork import Prefork
 from steps import Step, World
 
 from memsync.setup.doctor import fix_findings
+from memsync.transfer.mirrors import Mirror, add_mirror, load_mirrors, sync_mirrors
+from memsync.transfer.units import split
 
 OLDER = os.environ.get("MEMSYNC_CHECK_OLDER", "")  # a checkout of an older commit of memsync
 FORMATS = ("sort", "-c", "-cS", ".", "-s", "-cs")
@@ -189,7 +191,57 @@ def write_with_older(world: World, clone: Clone, dice: random.Random) -> str:
     return f"{deed} {old.text if deed != 'remember' else ''} {text if deed != 'forget' else ''}"
 
 
+def use_mirror(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let another tool write, edit or remove a note in a folder that is mirrored, as somebody syncs; the note is what all do who see the memory."""
+    folder = clone.homes / "notes"
+    if clone.under_way:
+        return ""
+    if not folder.exists() or not any(one.path == str(folder) for one in _list_mirrors(clone)):
+        folder.mkdir(exist_ok=True)
+        with clone.command() as project:
+            add_mirror(project, "cline", folder)
+            sync_mirrors(project)
+        return "begun"
+    with clone.command() as project:
+        sync_mirrors(project)
+    did, shown = "", {one.text: one for one in clone.shown() if not one.is_copy}
+    path = dice.choice(sorted({*folder.glob("*.md"), folder / "tool.md"}))
+    rows = path.read_text().splitlines(keepends=True) if path.exists() else ["# Notes of a tool\n", "\n"]
+    held = [number for number, row in enumerate(rows) if row.strip().removeprefix("- ") in shown]
+    deed = dice.choice(["add", "edit", "remove"]) if held else "add"
+    text = world.make_text(dice)
+    if deed == "add":
+        rows.append(f"- {text}\n")
+        world.ledger.add(text)
+    else:
+        number = dice.choice(held)
+        old = shown[rows[number].strip().removeprefix("- ")]
+        did = f"{old.text} "
+        if deed == "edit":
+            rows[number] = f"- {text}\n"
+            world.ledger.edit(old, text)
+        else:
+            del rows[number]
+            world.ledger.forget(old, clone.shown())
+    path.write_text("".join(rows))
+    with clone.command() as project:
+        sync_mirrors(project)
+        assert not any(one.memories or one.statements for one in sync_mirrors(project)), (
+            "a second sync changed something"
+        )
+    said = [unit.text for file in folder.glob("*.md") for unit in split(file.read_text())]
+    wanted = {one.text for one in clone.shown() if not one.is_copy}
+    assert sorted(said) == sorted(wanted), f"notes {sorted({*said} ^ wanted)}, {len(said)} of {len(wanted)}"
+    return f"{deed} {did}{text if deed != 'remove' else ''}"
+
+
+def _list_mirrors(clone: Clone) -> list[Mirror]:
+    with clone.command() as project:
+        return load_mirrors(project)
+
+
 STEPS: dict[Step, float] = {
+    use_mirror: 6,
     use_worktree: 6,
     empty_submodule: 2,
     commit_with_an_editor: 3,
