@@ -312,3 +312,52 @@ def test_the_token_leaves_the_address_and_the_history_without_any_script(repo, c
         assert page.url == url.partition("?")[0]
         page.go_back()
         assert page.url == "data:text/html,before"
+
+
+def test_jobs_of_a_day_take_the_keys_and_clicks_that_the_document_says(tabs, repo, line):
+    with Memsync.open(repo.root) as project:
+        Candidates(project).propose([Proposal(memory=Memory("", "Deploys happen on Tuesdays"))])
+    page, moves, counted = tabs(), [], {}
+    page.set_viewport_size({"width": 1500, "height": 900})
+    repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "It retries", anchors=["app/net.py"]))
+    base = page.url
+
+    def do(*keys: str, click: str = "", text: str = "", until: str) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+        if click:
+            page.click(click)
+        if text:
+            page.keyboard.type(text, delay=5)
+        moves.extend([*keys, *filter(None, (click, text))])
+        wait(page, until)
+
+    def end(job: str) -> None:
+        counted[job] = len(moves)
+        moves.clear()
+        page.goto(base)
+
+    do("1", until="#filters")
+    do("/", text="cents", until="text=confidence")
+    do("Escape", "j", until="#beside h1")
+    do("e", "ControlOrMeta+a", text="Prices are whole cents", until="#beside textarea")
+    do("ControlOrMeta+Enter", until="text=updated mm-bbbbbb: content")
+    end("find a wrong memory and correct it")
+    do("2", until="#card")
+    do("a", until="text=created")
+    end("decide the first card")
+    do("7", until="a.warn")
+    do(click="a.warn", until="text=It retries")
+    end("find what speaks of a folder that is gone")
+    do("6", until="ol.rows")
+    do(click="a.what", until=".acts")
+    do("e", click="textarea[name=instructions]", text="2. Read what failed.", until="#edit[open]")
+    do("ControlOrMeta+Enter", until="text=instructions changed in run-tests")
+    end("add to a skill")
+    do("8", until="text=Report as a page")
+    with page.expect_download() as download:
+        do(click="text=Report as a page", until="text=Report as a page")
+    assert "whole cents" in Path(download.value.path()).read_text()
+    end("take a report along")
+    text = (Path(__file__).parents[2] / "docs" / "ui.md").read_text(encoding="utf-8")
+    assert [f"| {job} | {count} |" for job, count in counted.items() if f"| {job} | {count} |" not in text] == []
