@@ -63,6 +63,9 @@ class Filters:
     def __post_init__(self) -> None:
         scopes = (self.scopes,) if isinstance(self.scopes, str) else self.scopes
         object.__setattr__(self, "scopes", tuple(map(as_scope, scopes)))
+        for name in ("tags_all", "tags_any", "tags_none", "exclude"):
+            if isinstance(one := getattr(self, name), str):  # of which each letter would count
+                object.__setattr__(self, name, (one,))
 
     def allow(self, entry: Entry) -> bool:
         """Tell whether *entry* passes every filter."""

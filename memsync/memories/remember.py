@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import MERGED, Verdict, find_lost
 from memsync.errors import Changed
@@ -106,10 +106,20 @@ def _clean(project: Project, given: Fields, content: str | None, root: Path | No
     return found
 
 
+_TEXTS: Final = ("memory_type", "importance")
+
+
+def _list_single(given: Fields) -> Fields:
+    """Return what is *given* with a lone text, of which each letter would count, as the one item of its list."""
+    lone = {name: (value,) for name, value in given.items() if isinstance(value, str) and name not in _TEXTS}
+    return cast("Fields", {**given, **lone})
+
+
 def remember(
     project: Project, content: str, given: Fields, scope: Scope | None, named: Named, source_type: str | None
 ) -> Remembered:
     """Store *content* with what is *given*, or fold it into what says the same, anchored to what it has *named*; `Project.remember` says more."""
+    given = _list_single(given)
     fields = {"importance": REMEMBER_IMPORTANCE, **_clean(project, given, content, named.root)}
     session, author = project.journal.session_id, project.author
     memory = Memory(
@@ -346,6 +356,7 @@ def update(
 
     A record that a merge kept beside another stands on its own from then on.
     """
+    given = _list_single(given)
     wanted = _clean(project, given, content, project.layout.root)
     expect_edit(project, scope)
     entry = get_own(project, ref, scope)

@@ -144,3 +144,17 @@ def test_after_a_purge_the_next_search_leaves_no_word_of_it(repo):
     with Memsync.open(repo.root) as project:
         assert len(project.search("zebra")) == 1
     assert not [path for path in (repo.root / ".gobby").rglob("*") if path.is_file() and b"okapi" in path.read_bytes()]
+
+
+def test_one_text_where_a_list_is_meant_is_one_item_and_not_its_letters(repo):
+    with Project.open(repo.root) as project:
+        old = project.remember("Payments are settled by the night job", tags="payments").entry
+        new = project.remember("Refunds wait for the bank's answer", links=f"see:{old.id}", supersedes=old.id).entry
+        assert (old.memory.tags, new.memory.links, new.memory.supersedes) == (
+            ("payments",),
+            (f"see:{old.id}",),
+            (old.id,),
+        )
+        assert project.update(new.id, tags="bank").entry.memory.tags == ("bank",)
+        assert [hit.id for hit in project.memories(Filters(tags_any="bank"))] == [new.id]
+        assert project.memories(Filters(tags_none="bank")) == project.memories(Filters(exclude=new.id)) == []
