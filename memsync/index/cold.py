@@ -140,6 +140,7 @@ class Cold:
                 called=called,
                 said=self._say,
                 read=self._tokenizer.read,
+                tokens=self._tokenizer.terms,
                 live=self._live,
                 weight_of_meaning=weight,
             ),

@@ -175,6 +175,7 @@ class Index:
                 called=found.called,
                 said=lambda slot, _: self._said.read(slot),
                 read=self._tokenizer.read,
+                tokens=self._tokenizer.terms,
                 live=len(self),
                 weight_of_meaning=0.0 if semantic is None else weight,
             ),

@@ -23,6 +23,7 @@ from memsync.index.scale import (
     BROAD,
     CHANCE,
     CROWD,
+    EXACT,
     FADING,
     FEW,
     FEW_PLACED,
@@ -94,7 +95,7 @@ Words = tuple[str, ...]
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, what else they are called, what the record of a slot *said*, and how any is *read*."""
+    """What an index knows of words: their weights, which it took for others, what else they are called, what the record of a slot *said*, how any is *read*, and the *tokens* of a text."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
@@ -103,6 +104,7 @@ class Lens(NamedTuple):
     called: Mapping[str, Sequence[tuple[tuple[str, ...], float]]]
     said: Callable[[int, Memory], Said]
     read: Callable[[Memory], Said]
+    tokens: Callable[[str], Sequence[str]]
     live: int
     weight_of_meaning: float
 
@@ -147,6 +149,7 @@ class Gate:
         self._places = {number_of(term): found for term, found in places.items()}
         self._called = [(frozenset(map(number_of, words)), chunk, rarity) for words, chunk, rarity in called]
         self._words = frozenset(self._places)
+        self._rare = frozenset(number_of(term) for term in places if lens.frequency(term) <= FEW_PLACED)
         counted = {term for chunk in query.chunks for term in chunk}
         exact = [term for term in query.terms if term not in counted]
         self._exact = [(number_of(term), weights[term]) for term in exact]
@@ -164,7 +167,7 @@ class Gate:
         terms, words, hidden = self._lens.said(slot, memory)
         share = self._share_of_words(words | hidden) if self._exact else 1.0
         evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share) + AT_PLACE * place
-        evidence += NAMED * (not self._named.isdisjoint(words))
+        evidence += NAMED * max(not self._named.isdisjoint(words), self._find_tagged(memory.tags))
         sure = _confidence(evidence - LONG * log(max(len(terms), 1)))
         is_about = self._subjects and not (words.isdisjoint(self._subjects) and hidden.isdisjoint(self._subjects))
         sure = max(sure, BROAD) if is_about else sure
@@ -200,9 +203,20 @@ class Gate:
         """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
         if self._subjects:
             return 1.0
-        evidence = self._sum_up(self._found(held, frozenset()), lexical, semantic, 1.0) + AT_PLACE * place
-        evidence += NAMED * (not self._named.isdisjoint(held))
+        found = self._found(held, frozenset())
+        evidence = self._sum_up(found, lexical, semantic, 1.0) + AT_PLACE * place
+        tagged = 0.0 if self._rare.isdisjoint(held) else max(found, default=0.0)
+        evidence += NAMED * max(not self._named.isdisjoint(held), tagged)
         return _confidence(evidence) + _TINY
+
+    def _find_tagged(self, tags: Sequence[str]) -> float:
+        """Return the rarity, 0 to 1, of the rarest of *tags* that the query says whole, of those that have a word of few records: they name what a record is about."""
+        rarest = 0.0
+        for tag in tags:
+            terms = {number_of(term) for term in self._lens.tokens(tag) if not term.startswith(EXACT)}
+            if terms <= self._words and not terms.isdisjoint(self._rare):
+                rarest = max(rarest, *self._found(frozenset(terms), frozenset()))
+        return rarest
 
     def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
         """Return the evidence for a record of one word; none of the parts speaks against it."""

@@ -142,3 +142,31 @@ def test_what_is_to_be_done_says_nothing_of_what_it_is_about():
     made = index(*SHOP, *NOTES, entries, meaning=BUILTIN)
     assert ask(made, "add pagination to the admin user list").gate < FLOOR
     assert ask(made, "where are changelog entries written?").gate >= FLOOR
+
+
+MANY_SUBJECTS = (
+    "how should the checkout page treat exceptions, and the thumbnails of pictures, while Kestrel queue is drained?"
+)
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_sure"), [((), False), (("kestrel",), True), (("kestrel queue",), True), (("kestrel pipeline",), False)]
+)
+def test_a_rare_tag_that_is_said_whole_makes_sure_in_a_prompt_on_several_subjects(tags, is_sure):
+    made = make_index(
+        [
+            record("0", "Mail leaves through Kestrel", tags=tags),
+            *(record(f"n{n}", text) for n, text in enumerate(NOTES)),
+        ],
+        BUILTIN,
+    )
+    assert (ask(made, MANY_SUBJECTS).gate >= FLOOR) is is_sure
+
+
+def test_a_tag_that_many_memories_have_is_no_name():
+    def sureness(often: int) -> float:
+        told = [record(f"t{n}", f"Mail {n} leaves through the relay", tags=("kestrel",)) for n in range(often)]
+        made = make_index([*told, *(record(f"n{n}", text) for n, text in enumerate(NOTES))], BUILTIN)
+        return ask(made, MANY_SUBJECTS).gate
+
+    assert sureness(1) >= FLOOR > sureness(4)

@@ -22,6 +22,7 @@ LENS = Lens(
     called={},
     said=lambda *_: say([1, 2, 3], 3),
     read=lambda _: say([1, 2, 3], 3),
+    tokens=str.split,
     live=10,
     weight_of_meaning=0.12,
 )
