@@ -217,7 +217,8 @@ def use_mirror(world: World, clone: Clone, dice: random.Random) -> str:
         number = dice.choice(held)
         old = shown[rows[number].strip().removeprefix("- ")]
         did = f"{old.text} "
-        if deed == "edit":
+        if deed == "edit":  # some words of it: another text would be a new note
+            text = " ".join([*old.text.split()[:-1], text.split()[-1]])
             rows[number] = f"- {text}\n"
             world.ledger.edit(old, text)
         else:
@@ -230,8 +231,11 @@ def use_mirror(world: World, clone: Clone, dice: random.Random) -> str:
             "a second sync changed something"
         )
     said = [unit.text for file in folder.glob("*.md") for unit in split(file.read_text())]
-    wanted = {one.text for one in clone.shown() if not one.is_copy}
-    assert sorted(said) == sorted(wanted), f"notes {sorted({*said} ^ wanted)}, {len(said)} of {len(wanted)}"
+    shown_now = {one.text: one for one in clone.shown()}
+    missing = {text for text, one in shown_now.items() if not one.is_copy}.difference(said)
+    assert not missing, f"not in the notes: {sorted(missing)}"
+    assert len(said) == len(set(said)), f"twice in the notes: {sorted(said)}"
+    assert shown_now.keys() >= set(said), f"only in the notes: {sorted(set(said) - shown_now.keys())}"
     return f"{deed} {did}{text if deed != 'remove' else ''}"
 
 
