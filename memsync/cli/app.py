@@ -131,11 +131,23 @@ class RootGroup(LazyGroup):
         memory = super().get_command(ctx, "memory")
         return [*super().list_known(ctx), *(memory.list_commands(ctx) if isinstance(memory, click.Group) else ())]
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the help; those on memories are offered, too, by TAB."""
+        names = super().list_commands(ctx)
+        return [*names, *self._list_more(ctx)] if "_MEMSYNC_COMPLETE" in os.environ else names
+
+    def _list_more(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands on memories that are not those of every day."""
+        memory = super().get_command(ctx, "memory")
+        names = memory.list_commands(ctx) if isinstance(memory, click.Group) else []
+        return [name for name in names if name not in self.commands and name not in self.shortcuts]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of every day first."""
         others = [name for name in self.list_commands(ctx) if name not in self.shortcuts]
         self._write_section("Every day", self.shortcuts, ctx, formatter)
         self._write_section("Commands", others, ctx, formatter)
+        self._write_section("More on memories", self._list_more(ctx), ctx, formatter)
 
 
 @click.group(

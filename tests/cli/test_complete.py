@@ -11,8 +11,10 @@ import prefork
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
+from helpers import memsync
 
 from memsync.cli.app import cli
+from memsync.cli.words import ALIASES, EVERY_DAY
 
 
 @pytest.fixture
@@ -46,6 +48,18 @@ def test_ids_with_their_texts_tags_types_settings_skills_and_revisions_are_offer
     assert not caplog.messages  # of the other skill: a line is being typed
     assert "topic" in offer("log", "--since", "")
     assert offer("sessions", "show", "") == {}
+
+
+def test_each_command_on_memories_is_offered_without_that_word_and_stands_in_the_help(offer, repo, monkeypatch):
+    own = set(offer("memory", "")) - {"init"}
+    assert own <= set(offer(""))
+    monkeypatch.delenv("_MEMSYNC_COMPLETE")
+    shown = {
+        line.split()[0]
+        for line in memsync("--help", cwd=repo.root).out.splitlines()
+        if line.startswith("  ") and line[2:3] > " "
+    }
+    assert own - set(ALIASES) - set(EVERY_DAY.split()) <= shown
 
 
 def test_outside_of_any_repository_nothing_is_offered_and_nothing_fails(offer, tmp_path, monkeypatch):
