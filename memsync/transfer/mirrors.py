@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
@@ -103,8 +104,14 @@ def _read(path: Path) -> list[Mirror]:
 def list_folders(layout: Layout) -> tuple[Path, ...]:
     """Return the folders that are mirrored in this clone; none where that cannot be read."""
     path = layout.project.local / MIRRORS if layout.project else None
+    return tuple((layout.root or Path()) / one for one in (_list_paths(path, files.stamp(path)) if path else ()))
+
+
+@lru_cache(maxsize=8)
+def _list_paths(path: Path, _seen: files.Stamp) -> tuple[str, ...]:
+    """Return what the file *path* names; a process that stays asks at each call, and the rows are many."""
     with suppress(StoreError):
-        return tuple((layout.root or Path()) / one.path for one in (_read(path) if path and path.exists() else ()))
+        return tuple(one.path for one in _read(path))
     return ()
 
 
@@ -367,18 +374,17 @@ class _Meeting:
         if not found:
             return
         report = self.project.import_([one for _, _, one in found], scope="project")
-        memories = self.project.store("project").memories()
+        memories, taken = self.project.store("project").memories(), list[Row]()
         for (name, unit, _), outcome in zip(found, report.outcomes, strict=True):
             self.memories += outcome.status in ("created", "updated")
             if outcome.status == "skipped":
                 self.notes.append(f"{name}: {outcome.reason}")
             elif outcome.id and (memory := memories.get(outcome.id)):
-                # Where the old text of a memory stands, which this one says better, nobody has edited it.
-                self.rows = [
-                    row._replace(held=memory.content) if row.id == memory.id and row.file != OURS else row
-                    for row in self.rows
-                ]
-                self.rows.append(Row(memory.id, name, unit.text, memory.content))
+                taken.append(Row(memory.id, name, unit.text, memory.content))
+        now = {row.id: row.held for row in taken}
+        # Where the old text of a memory stands, which another statement says better, nobody has edited it.
+        self.rows = [row if row.file == OURS else row._replace(held=now.get(row.id, row.held)) for row in self.rows]
+        self.rows += taken
 
     def _add_ours(self) -> str:
         """Return what our file of the mirror gets at its end: the memories that have no row yet, the most important first, as far as there is room."""
