@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from helpers import until
 from html_page import Html
 from starlette.testclient import TestClient
 
@@ -38,6 +39,11 @@ class Browser:
 
     def get(self, path: str, **query: str) -> Html:
         return self._read(self.client.get(path, params=query or None))
+
+    def get_whole(self, path: str, **query: str) -> Html:
+        """Ask again, as the page does, until nothing is read for it any more."""
+        until(lambda: "still reading" not in self.get(path, **query).text)
+        return self.get(path, **query)
 
     def post(self, path: str, **fields: str | list[str]) -> Html:
         return self._read(self.client.post(path, data={"form": self.keys.form, **fields}))

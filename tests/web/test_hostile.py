@@ -52,7 +52,7 @@ def write(repo, text: str) -> None:
 
 def pages(desk, text: str):
     """Yield each page that shows the record, by what it is."""
-    yield "today", desk.get("/")
+    yield "today", desk.get_whole("/")
     yield "list", desk.get("/memories")
     yield "search", desk.get("/memories", q=f"staging {text}")
     yield (
@@ -132,7 +132,7 @@ def test_a_memory_can_be_opened_and_removed_whatever_its_id(repo, desk, id_):
     assert "the port is 0" in desk.get(url).text
     (history,) = [one["hx-get"] for one in desk.get(url).every("section") if "hx-get" in one]
     assert (desk.get(history).every("p", role="alert"), desk.status) == ([], 200)
-    card = desk.get("/review", kind="new")
+    card = desk.get_whole("/review", kind="new")
     assert card.every("input", name="name")[0]["value"] == f"new:project:{sent_id(id_)}"
     picks = [one["value"] for one in desk.get("/memories").every("input", name="pick")]
     assert "2 of 2 done" in desk.post("/bulk/do", do="forget", value="", pick=picks).text
