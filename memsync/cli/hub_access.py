@@ -80,6 +80,11 @@ def revoke(principal: str, refs: tuple[str, ...]) -> Answer:
     return Answer({"revoked": taken}, f"took back {count(taken, 'grant')}")
 
 
+def _say_end(one: Mapping[str, Any]) -> str:
+    """Return how a line of a list says until when *one* holds; nothing where it has no end."""
+    return f"{', ran out ' if one['expired'] else ', until '}{one['until']}" if one["until"] else ""
+
+
 @hub_command(hub)
 def grants() -> Answer:
     """List who may read what, until when, and who said so.
@@ -92,7 +97,7 @@ def grants() -> Answer:
         found = access.list_grants(connection)
     lines = [
         f"{one_line(one['principal'])} {one_line(one['repository'])} by {one['source']}"
-        f"{', may push' if one['may_push'] else ''}{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
+        f"{', may push' if one['may_push'] else ''}{_say_end(one)}"
         for one in found
     ]
     nobody = "nobody may read anything yet; `memsync hub grant NAME REPOSITORY` lets somebody"
@@ -203,11 +208,7 @@ def list_groups() -> Answer:
     """
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_members(connection)
-    lines = [
-        f"{one_line(one['group'])} {one_line(one['member'])} by {one['source']}"
-        f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
-        for one in found
-    ]
+    lines = [f"{one_line(one['group'])} {one_line(one['member'])} by {one['source']}{_say_end(one)}" for one in found]
     return Answer({"members": found}, "\n".join(lines) or "no groups yet; `memsync hub group add GROUP NAME` makes one")
 
 

@@ -116,7 +116,7 @@ def _sync_mirrors(checkout: Checkout, roots: Sequence[str]) -> None:
 
 def _count_seconds() -> float:
     """Return how long a hook may take; what looks for secrets must have its part of it."""
-    return limits.seconds_of(os.environ, "MEMSYNC_GIT_SECONDS", limits.GIT["hook"])
+    return limits.count_git_seconds("hook", os.environ)
 
 
 def _check_instructions(checkout: Checkout) -> int:

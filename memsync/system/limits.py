@@ -163,7 +163,12 @@ def seconds_of(env: Mapping[str, str], name: str, default: float) -> float:
         return default
 
 
+def count_git_seconds(kind: str, env: Mapping[str, str]) -> float:
+    """Return how long what git runs may take, a hook or a merge."""
+    return seconds_of(env, "MEMSYNC_GIT_SECONDS", GIT[kind])
+
+
 def start_git_clock(kind: str, env: Mapping[str, str], last_words: Callable[[str], int]) -> None:
     """Start the clock of what git runs, a hook or a merge; *last_words* is told after how many seconds."""
-    seconds = seconds_of(env, "MEMSYNC_GIT_SECONDS", GIT[kind])
+    seconds = count_git_seconds(kind, env)
     start_clock(seconds, lambda: last_words(f"{seconds:g} seconds; MEMSYNC_GIT_SECONDS allows more"))
