@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,8 +14,13 @@ from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.options import read_time
 from memsync.cli.terminal import track
+from memsync.errors import SecretFound
+from memsync.format.cases import Case
 from memsync.learn.candidates import Candidates
 from memsync.memories.project import Project
+
+if TYPE_CHECKING:
+    from memsync.evals.savings import Savings
 
 _SHOWN: Final = 12
 _track: Final = partial(track, label="reading", least=20)
@@ -24,6 +30,7 @@ _track: Final = partial(track, label="reading", least=20)
 @click.argument("sessions", metavar="[SESSIONS...]", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option("--since", metavar="TIME", help="Count what came back from then on; earlier sessions only teach.")
 @click.option("--propose", is_flag=True, help="Let the memories wait for `memsync review`; nothing is stored before.")
+@click.option("--tests", is_flag=True, help="Write a memory test of each failing call for which there is a memory now.")
 @click.option(
     "--html", "page", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write a page too."
 )
@@ -35,6 +42,7 @@ def replay(
     sessions: tuple[Path, ...],
     since: str | None,
     propose: bool,
+    tests: bool,
     page: Path | None,
     force: bool,
     words: bool,
@@ -43,13 +51,14 @@ def replay(
 
     SESSIONS are transcripts, folders of them, or git repositories with Entire's checkpoints. Without them it reads
     those of this machine that ran in this repository. For each failure that came back it writes a memory, and plays
-    the sessions again: would the hook have given it in time? Nothing of a session is run, and nothing is stored.
+    the sessions again: would the hook have given it in time? Nothing of a session is run, and no memory is stored.
 
     \b
     Examples:
       memsync replay
       memsync replay --since 2026-11-01 --propose
       memsync replay --html saved.html
+      memsync replay --tests && memsync test
     """
     from memsync.evals import savings, trials
 
@@ -65,7 +74,23 @@ def replay(
         write_replay(project, page, found, force=force)
     proposed = Candidates(project).propose(savings.list_proposals(done)) if propose else []
     found["proposed"] = [one.memory.id for one in proposed]
+    if tests:
+        found["tests"] = _write_tests(project, done)
     return Answer(found, "\n".join(_format(found, page, propose=propose)))
+
+
+def _write_tests(project: Project, done: Savings) -> list[Case]:
+    """Write a test of each failing call that has none: what a secret stands in makes none."""
+    from memsync.evals import memory_tests, savings
+
+    there = memory_tests.load_cases(project) if memory_tests.path_of(project).exists() else []
+    known = {(case.door, case.question) for case in there}
+    written = []
+    for (door, said), ids in savings.list_questions(done, project).items():
+        if (door, said) not in known:
+            with suppress(SecretFound):
+                written.append(memory_tests.add_case(project, {door: said}, ids))
+    return written
 
 
 def _format(found: Mapping[str, Any], page: Path | None, *, propose: bool) -> Iterator[str]:
@@ -93,6 +118,13 @@ def _format(found: Mapping[str, Any], page: Path | None, *, propose: bool) -> It
         yield from (f"  {miss['session']}:{miss['line']} {miss['call']}" for miss in one.get("misses", ()))
     yield from [f"and {len(back) - _SHOWN} more; --json lists all"] if len(back) > _SHOWN else []
     yield from [f"wrote {page}"] if page else []
+    if "tests" in found:
+        made = render.count(len(found["tests"]), "memory test")
+        yield (
+            f"wrote {made}; `memsync test` runs them"
+            if found["tests"]
+            else "no call of these gets a memory and has no test"
+        )
     if propose:
         yield f"{render.memories(len(found['proposed']))} new for `memsync review`"
     else:

@@ -12,8 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from memsync import secrets
 from memsync.evals.arms import Hooks
+from memsync.evals.memory_tests import ask, open_as_cloned
 from memsync.evals.replay import Given, Lines, Played, Step, find_missing, replay
 from memsync.evals.trials import Track, Trial
+from memsync.format.cases import Case
 from memsync.learn.candidates import Proposal
 from memsync.learn.extract import place
 from memsync.learn.failures import Failure, program_of
@@ -212,6 +214,34 @@ def _measure(steps: Sequence[Step], at: int) -> float:
     if not (step.call.when and end and end.when):
         return 0.0
     return min(max((end.when - step.call.when).total_seconds(), 0.0), _PAUSE)
+
+
+def list_questions(savings: Savings, project: Project) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the calls that failed again and for which *project* gives a memory about it: door and text, and the ids of these."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    with open_as_cloned(project) as cloned:
+        cloned.stores.refresh()
+        memories = cloned.store("project").memories()
+        for one in savings.found:
+            for door, said in filter(None, map(_ask_again, one.again)):
+                given = ask(cloned, Case(0, {door: said}))
+                if ids := tuple(id_ for id_ in given if _is_about(memories.get(id_), one.failure)):
+                    found[door, said] = ids
+    return found
+
+
+def _ask_again(miss: Miss) -> tuple[str, str] | None:
+    """Return the failing call as a memory test asks it: by its command, or by its file in the repository."""
+    call, root = miss.step.call, miss.played.session.cwd
+    if call.command:
+        return "command", call.command
+    path = str(call.given.get("file_path") or "")
+    return ("path", path.removeprefix(f"{root}/")) if root and path.startswith(f"{root}/") else None
+
+
+def _is_about(memory: Memory | None, failure: Failure) -> bool:
+    said = " ".join((memory.content, *memory.triggers, *memory.anchors)) if memory else ""
+    return any(word in said for word in failure.words)
 
 
 # a memory for a class

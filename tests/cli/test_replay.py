@@ -152,6 +152,25 @@ def test_init_names_replay_where_sessions_were_recorded(shop):
     assert "1 recorded session of yours ran here: `memsync replay`" in memsync("init", "--agent", "none", cwd=shop).out
 
 
+def test_calls_that_failed_again_become_memory_tests_of_what_the_project_gives_for_them_now(shop):
+    days = [Recorder(name, day, shop).prompt("x").flag().name_wrong() for day, name in enumerate("abc", 1)]
+    for one in days:
+        one.call("Bash", "Error: unknown flag: --fast", failed=True, command=f"shopctl sync --fast --key {SECRET}")
+    keep(shop, *days)
+    memsync("init", "--agent", "none", cwd=shop)
+    assert replay(shop, "--tests")["tests"] == []  # there is no memory yet
+    waiting = replay(shop, "--propose")["proposed"]
+    assert memsync("approve", *waiting, cwd=shop).code == 0
+    found = replay(shop, "--tests")["tests"]
+    assert {("command", "shopctl sync --fast"), ("path", "config/shop.yml")} == {
+        next((door, one[door]) for door in ("command", "path") if door in one) for one in found
+    }
+    told = memsync("test", cwd=shop)
+    assert (told.code, told.out.splitlines()[-1]) == (0, f"{len(found)} tests, all passed")
+    assert "no call of these gets a memory and has no test" in memsync("replay", "--tests", cwd=shop).out
+    assert SECRET not in (shop / ".gobby" / "tests.jsonl").read_text()
+
+
 def test_a_hostile_transcript_is_shown_harmless_and_nothing_of_it_is_run_or_stored(shop, tmp_path):
     mark = tmp_path / "ran"
     for name, day in (("a\x1b[2J", 1), ("b", 2)):
