@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -280,19 +280,25 @@ class _Meeting:
 
     def _match(self) -> tuple[list[tuple[Row, Unit]], list[Row]]:
         """Pair the rows with statements: the same text in the file, then in any file, then the most alike in the file."""
-        left = {name: list(units) for name, units in self.units.items()}
         pairs: list[tuple[Row, Unit]] = []
         self.rows += [row for row in self.mirror.rows if row.file in self.unread]
         todo = [row for row in self.mirror.rows if row.file not in self.unread]
+        hashes = {row.said for row in todo if row.said == row.held}  # of a purged memory there is only that
+        saying = {name: _by_text(units, hashes) for name, units in self.units.items()}
+        taken: set[tuple[str, int]] = set()
         for is_anywhere in (False, True):
-            for row in list(todo):
-                for name in left if is_anywhere else [row.file]:
-                    unit = next((one for one in left.get(name, ()) if _says(one, row)), None)
-                    if unit:
-                        left[name].remove(unit)
-                        todo.remove(row)
-                        pairs.append((row._replace(file=name, said=unit.text), unit))
-                        break
+            later = []
+            for row in todo:
+                named = ((name, saying.get(name, {})) for name in (saying if is_anywhere else [row.file]))
+                found = ((name, unit) for name, texts in named for unit in texts.get(row.said, ()))
+                name, unit = next((one for one in found if (one[0], one[1].start) not in taken), ("", None))
+                if unit is None:
+                    later.append(row)
+                    continue
+                taken.add((name, unit.start))
+                pairs.append((row._replace(file=name, said=unit.text), unit))
+            todo = later
+        left = {name: [one for one in units if (name, one.start) not in taken] for name, units in self.units.items()}
         from rapidfuzz import fuzz
 
         ranks = ((fuzz.ratio(row.said, unit.text), row, unit) for row in todo for unit in left.get(row.file, ()))
@@ -305,7 +311,7 @@ class _Meeting:
         return pairs, todo
 
     def _live(self, id_: str) -> Memory | None:
-        memory = self.project.store("project").memories().get(id_)
+        memory = self.project.store("project").get(id_)
         return memory if memory and not memory.archived_at else None
 
     def _is_flagged(self, memory: Memory) -> bool:
@@ -474,9 +480,14 @@ def _read_whole(path: Path) -> bytes:
     raise ValueError("is being written; the next sync looks again")
 
 
-def _says(unit: Unit, row: Row) -> bool:
-    """Tell whether *unit* says what *row* has, of which there is only a hash where its memory was purged."""
-    return unit.text == row.said or (row.said == row.held and row.said == content_hash(unit.text))
+def _by_text(units: Iterable[Unit], hashes: Collection[str]) -> dict[str, list[Unit]]:
+    """Return *units* by what they say, and by the hash of it where that is one of *hashes*."""
+    found: dict[str, list[Unit]] = {}
+    for unit in units:
+        found.setdefault(unit.text, []).append(unit)
+        if (hash_ := content_hash(unit.text)) in hashes:
+            found.setdefault(hash_, []).append(unit)
+    return found
 
 
 def _fold(text: str) -> str:

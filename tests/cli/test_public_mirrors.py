@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ FOLDERS = {
     "cline": re.compile(r"(?:.*/)?memory-bank/"),
     "claude-memory": re.compile(r"(?:.*/)?\.claude/(?:memory|agent-memory/[^/]+)/"),
 }
+VAULT = re.compile(r"((?:.*/)?)\.obsidian/")
 TURNS = 10
 
 
@@ -41,17 +43,30 @@ def git(git_dir: Path, *words: str) -> bytes:
     return subprocess.run(["git", f"--git-dir={git_dir}", *words], capture_output=True, check=True).stdout
 
 
+def list_folders(git_dir: Path) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the folder of each file of notes, as often as it has some."""
+    paths = git(git_dir, "ls-tree", "-rz", "--name-only", "HEAD").decode("utf-8", "replace").split("\0")
+    for path in paths:
+        yield from ((kind, match[0]) for kind, pattern in FOLDERS.items() if (match := pattern.match(path)))
+        if match := VAULT.match(path):
+            yield "obsidian", match[1]
+    named = subprocess.run(
+        ["git", f"--git-dir={git_dir}", "grep", "-lzE", "^permalink: ", "HEAD", "--", "*.md"],
+        check=False,
+        capture_output=True,
+    )
+    for path in named.stdout.decode("utf-8", "replace").split("\0"):
+        yield from [("basic-memory", f"{os.path.dirname(path).removeprefix('HEAD:')}/")] if "/" in path else []
+
+
 def list_published() -> Iterator[Published]:
     root = os.environ.get("MEMSYNC_PUBLIC", "")
     heads = [head for depth in ("*", "*/*") for head in Path(root).glob(f"{depth}/HEAD")] if root else []
     for git_dir in sorted(head.parent for head in heads):
-        found: dict[tuple[str, str], list[str]] = {}
-        for path in git(git_dir, "ls-tree", "-rz", "--name-only", "HEAD").decode("utf-8", "replace").split("\0"):
-            for kind, pattern in FOLDERS.items():
-                if path.endswith(".md") and (match := pattern.match(path)):
-                    found.setdefault((kind, match[0]), []).append(path.removeprefix(match[0]))
-        for (kind, folder), names in found.items():
-            yield Published(git_dir, kind, folder, tuple(names))
+        for kind, folder in sorted(set(list_folders(git_dir))):
+            below = git(git_dir, "ls-tree", "-rz", "--name-only", f"HEAD:{folder}").decode("utf-8", "replace")
+            if names := tuple(name for name in below.split("\0") if name.endswith(".md")):
+                yield Published(git_dir, kind, folder, names)
 
 
 PUBLISHED = list(list_published())
@@ -63,6 +78,7 @@ class Sides:
 
     def __init__(self, project: Memsync, published: Published, folder: Path) -> None:
         self.project, self.folder, self.rng = project, folder, random.Random(published.folder)
+        self.split = partial(split, observations=published.kind == "basic-memory")
         for name in published.names:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(git(published.git_dir, "cat-file", "blob", f"HEAD:{published.folder}{name}"))
@@ -73,7 +89,7 @@ class Sides:
         return {path: path.read_bytes().decode("utf-8", "replace") for path in sorted(self.folder.rglob("*.md"))}
 
     def list_units(self) -> list[tuple[Path, Unit]]:
-        return [(path, unit) for path, text in self.read().items() for unit in split(text)]
+        return [(path, unit) for path, text in self.read().items() for unit in self.split(text)]
 
     def contents(self) -> list[str]:
         return [" ".join(entry.content.split()) for entry in self.project.memories()]
@@ -85,6 +101,12 @@ class Sides:
         contents = self.contents()
         assert len(contents) == len(set(contents))
         return done
+
+    def skeleton(self, text: str) -> str:
+        """Return what stands in *text* outside of statements."""
+        for unit in reversed(list(self.split(text))):
+            text = text[: unit.start] + text[unit.end :]
+        return text
 
     def draw(self, text: str) -> str:
         return f"{text}, and that is edition {next(self.numbers)} of it"
@@ -110,12 +132,6 @@ class Sides:
         return new
 
 
-def skeleton(text: str) -> str:
-    for unit in reversed(list(split(text))):
-        text = text[: unit.start] + text[unit.end :]
-    return text
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not PUBLISHED, reason="MEMSYNC_PUBLIC names no folder with repositories that have notes of a tool")
@@ -129,11 +145,11 @@ def test_no_statement_of_published_notes_is_lost_or_doubled_and_no_other_byte_ch
         wanted = {unit.text for path, unit in sides.list_units() if path in begun and not why_dropped(unit.text)}
         said = {row.said for mirror in load_mirrors(project) for row in mirror.rows}
         assert len(wanted - said) <= len(done.notes)  # of what is not taken it says why
-        outside = {path: skeleton(text) for path, text in begun.items()}
+        outside = {path: sides.skeleton(text) for path, text in begun.items()}
         for _ in range(TURNS):
             in_file = sides.edit_file()
             in_memory = sides.edit_memory(in_file)
             done = sides.sync()
             assert ({in_file, in_memory} - {""} <= set(sides.contents())) or done.notes
-            assert {path: skeleton(text) for path, text in sides.read().items() if path in outside} == outside
+            assert {path: sides.skeleton(text) for path, text in sides.read().items() if path in outside} == outside
         print(f"{len(wanted)} statements")
