@@ -179,7 +179,7 @@ def _leave_out_known(project: Project, found: Extracted, *, in_files: bool = Tru
 
 def _read_session(source: Path) -> Session | None:
     """Return the session in *source*, under the name that its file has from the client; None for other texts."""
-    if source.suffix != ".jsonl" and (source.suffix != ".json" or reading.read_file(source) is None):
+    if source.suffix not in (".jsonl", ".json", ".md") or (source.suffix != ".jsonl" and not reading.read_file(source)):
         return None
     session = transcripts.read_session(source)
     named = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", source.stem)
