@@ -2,8 +2,9 @@
 
 What speaks for it are the words that are there, each as rare as it is in the store and as much as it tells in any text,
 how near the meanings lie, and the score; against it what was asked and is not there, the length of the record and the
-size of the store, in which more matches by chance. What agrees with the surest is surer (ADR 71). A chunk of the query counts once, by its rarest part: a file name that
-everybody has, or a word in backticks, is no more than its words. Pure, and the same with and without numpy.
+size of the store, in which more matches by chance. What agrees with the surest is surer (ADR 71). A word counts once,
+and a chunk of the query by its rarest: a file name that everybody has, or a word in five names, is no more than its words.
+Pure, and the same with and without numpy.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class Gate:
         weights = {term: lens.weight(term) for term in query.terms}
         self._wording = Wording(query, weights, lens.ceiling)
         weights |= {term: weights[term] * tell(word) for term, word in query.spelled.items() if term in weights}
-        chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
+        chunks = [*_accept(query, lens, weights)]
         self._asked_terms = query.chunks
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
         verbs = {number for number, chunk in enumerate(query.chunks) if VERBS.issuperset(chunk)}
@@ -291,12 +292,15 @@ def _is_name(text: str) -> bool:
     return text not in GENERIC
 
 
-def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Yield the words that count as *chunk*, with their rarity: those like its words first, so that its own win."""
-    for term in chunk:
-        rarity = weights[term] / lens.ceiling
-        yield from ((word, likeness * rarity) for word, likeness in lens.alike.get(term, ()))
-    yield from ((term, weights[term] / lens.ceiling) for term in chunk)
+def _accept(query: Query, lens: Lens, weights: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    """Yield the words that count as each chunk, with their rarity: each word in the first that it counts in."""
+    counted: set[str] = set()
+    for chunk in query.chunks:
+        rarities = {term: weights[term] / lens.ceiling for term in chunk}
+        alike = {word: share * rarities[term] for term in chunk for word, share in lens.alike.get(term, ())}
+        found = {word: rarity for word, rarity in (alike | rarities).items() if word not in counted}
+        yield found
+        counted.update(found)
 
 
 def _called(query: Query, lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[frozenset[str], int, float]]:

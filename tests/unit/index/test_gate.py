@@ -73,6 +73,15 @@ def test_a_prompt_of_another_project_is_given_nothing_for_words_that_all_project
     assert ask(made, "how are releases merged?").gate >= FLOOR
 
 
+def test_a_word_counts_once_however_many_names_of_the_prompt_have_it():
+    made = index(*SHOP, *NOTES, "Kiosks are opened by a member of the museum", meaning=BUILTIN)
+    once = "why does kioskPath of our viewer come back empty?"
+    often = (
+        "why do kioskPath, kioskName, KioskView, kiosk.ts, kiosk_loader and kioskById of our viewer come back empty?"
+    )
+    assert ask(made, often).gate <= ask(made, once).gate
+
+
 def test_a_match_is_less_sure_where_many_records_could_match_by_chance():
     few = index(SHOP[0], meaning=BUILTIN)
     many = index(SHOP[0], *(f"note {n} on queue {n}" for n in range(500)), meaning=BUILTIN)
