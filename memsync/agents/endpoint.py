@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -41,18 +41,10 @@ _NUMBERS: Final = count()
 class Endpoint:
     """Answers hooks for the project of *live*, from `start` to `close`; *kind* is the command that holds it."""
 
-    def __init__(
-        self,
-        live: Live,
-        env: Mapping[str, str] = os.environ,
-        *,
-        kind: str = "mcp",
-        commands: Callable[[Project, Mapping[str, Any]], Reply | None] | None = None,
-    ) -> None:
+    def __init__(self, live: Live, env: Mapping[str, str] = os.environ, *, kind: str = "mcp") -> None:
         self._live = live
         self._env = env
         self._kind = kind
-        self._commands = commands  # what answers those that a face has
         self._socket: socket.socket | None = None
         self.path: Path | None = None
         self.asked_at = time.monotonic()  # when it last answered, or began
@@ -156,8 +148,4 @@ class Endpoint:
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.private) != (project.layout.project, project.layout.private):
             return None
-        if request["event"] == wire.COMMAND:
-            if self._commands is None or asked != project.layout:
-                return None
-            return self._commands(project, request)
         return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])

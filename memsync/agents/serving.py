@@ -16,11 +16,9 @@ from typing import Any, Final
 
 from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
-from memsync.agents.injection import Reply
 from memsync.agents.live import Live
 from memsync.agents.wire import find_mark
 from memsync.errors import LockTimeout, MemsyncError
-from memsync.memories.project import Project
 from memsync.store.files import make_dirs
 from memsync.store.lock import lock
 from memsync.store.places import Layout, locate
@@ -31,10 +29,7 @@ _PATIENCE: Final = 1.5  # seconds for what is being done when we are told to end
 _LOOK: Final = 0.3  # seconds that a server may take to say what it is
 
 
-Commands = Callable[[Project, Mapping[str, Any]], "Reply | None"]
-
-
-def serve(start: Path, *, idle: float, say: Callable[[Path], None], commands: Commands, env: Mapping[str, str]) -> None:
+def serve(start: Path, *, idle: float, say: Callable[[Path], None], env: Mapping[str, str]) -> None:
     """Answer for the project that *start* is in until *idle* seconds have passed without a question, or a signal comes; *say* is told where.
 
     Raises:
@@ -46,7 +41,7 @@ def serve(start: Path, *, idle: float, say: Callable[[Path], None], commands: Co
     try:
         with lock(mark, wait=0.0, is_told=False):
             live = Live(start.absolute(), env=env)
-            _serve(live, Endpoint(live, env, kind="serve", commands=commands), told, idle, say)
+            _serve(live, Endpoint(live, env, kind="serve"), told, idle, say)
     except LockTimeout as error:
         pid = ""
         with suppress(OSError, ValueError):

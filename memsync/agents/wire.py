@@ -27,7 +27,6 @@ WAIT: Final = 4.0  # seconds by the clock, where the client allows 5: twenty ses
 _PATIENT: Final = frozenset({"session-start", "prompt", "pre-compact", "post-compact"})
 LONGEST: Final = 100  # bytes in the path of a socket; macOS takes 103, Linux 107
 USED: Final = b"used\n"
-COMMAND: Final = "command"  # the event that asks for what a command prints
 WHO: Final = "who"  # the event of which a server of any version says what it is
 IDLE: Final = 900.0  # seconds after which it ends, if nobody has asked
 _SUFFIX: Final = 6  # bytes that the path of its socket is longer, at most

@@ -68,11 +68,6 @@ def _answer_client(words: list[str]) -> bool:
         from memsync.mcp.early import greet  # the SDK takes longer to load than a client waits
 
         return greet(words[1:])
-    if words[:1] and words[0] in ("recall", "search", "show"):
-        from memsync.cli.served import ask  # of a server that runs
-
-        if ask(words):
-            _leave(0)
     return False
 
 

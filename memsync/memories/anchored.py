@@ -290,7 +290,6 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
         paths = (place.memories, place.pending, place.config)  # not where a link leads, which may be another tomorrow
         files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
-        project.stores.refresh()
         keys = {*_list_keys(project), *_list_names(project)}
     keys.discard("")
     lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)

@@ -12,6 +12,10 @@ from memsync.records import Scope
 from memsync.store.state import Action, Dedup, State
 
 _BATCH: Final = 500
+SESSION_NAMES: Final = (
+    "MEMSYNC_SESSION_ID",
+    "CLAUDE_CODE_SESSION_ID",
+)  # in an environment; the first that is set counts
 _LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged
 
 
@@ -76,7 +80,7 @@ class Journal:
     @property
     def session_id(self) -> str | None:
         """The agent session that this runs in, if somebody or the environment names one."""
-        return self._session or self._env.get("MEMSYNC_SESSION_ID") or self._env.get("CLAUDE_CODE_SESSION_ID") or None
+        return self._session or next(filter(None, map(self._env.get, SESSION_NAMES)), None)
 
     def note_change(self, what: str, way: str = "", proposal: bytes = b"") -> None:
         """Have `memsync undo` know of a `Change`, so that it takes nothing older back in its place."""
