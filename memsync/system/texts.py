@@ -89,9 +89,12 @@ def count(number: int, noun: str) -> str:
 
 
 def one_line(text: str, most: int = 0) -> str:
-    """Return *text* printable and on one line, cut after *most* characters if they are given."""
+    """Return *text* printable and on one line, cut before *most* characters if they are given: between words, where one ends in the second half."""
     line = printable(" ".join(text.split()))
-    return f"{line[:most]} …" if 0 < most < len(line) else line
+    if not 0 < most < len(line):
+        return line
+    words, _, _ = line[: most + 1].rpartition(" ")
+    return f"{words if len(words) > most // 2 else line[:most]} …"
 
 
 class Memo(dict[K, T], Generic[K, T]):

@@ -23,4 +23,6 @@ def test_what_steers_a_terminal_is_shown_as_its_number(code):
 def test_one_line_is_one_line_and_as_long_as_wanted():
     assert one_line(" a\n\tb\r\n c\xa0d ") == "a b c d"
     assert one_line("abcdef", 3) == "abc …"
+    assert [one_line("one two three", most) for most in (7, 8, 12)] == ["one two …", "one two …", "one two …"]
+    assert one_line("a bcdefghij", 6) == "a bcde …"  # almost nothing would be left
     assert one_line("abc", 3) == "abc"
