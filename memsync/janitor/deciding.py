@@ -298,6 +298,11 @@ def _write(project: Project, notes: list[Note]) -> None:
         files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=True)
 
 
+def can_undo(project: Project) -> bool:
+    """Tell whether there is a decision that was not taken back yet."""
+    return bool(_read_log(project))
+
+
 def undo(project: Project, name: str = "") -> Decision:
     """Take back the last decision that was not taken back yet; with *name*, only if it is about that card.
 

@@ -78,6 +78,7 @@ def _page(
         "after": link_to_card(names[number + 1], asked) if number + 1 < len(names) else "",
         "head": link_to_card(queue.turn(project, card), asked) if card and card.copies else "",
         "is_reading": waiting.is_reading,
+        "can_undo": deciding.can_undo(project),
         "seconds": waiting.seconds if kind == queue.COPIES else None,
         "failure": waiting.failure if kind == queue.COPIES else None,
     }
