@@ -185,3 +185,20 @@ def add_case(project: Project, asked: Mapping[str, str], ids: Sequence[str], *, 
         files.prepare(store.place)
         files.append(path, case.raw + b"\n", private=False)
     return case
+
+
+def drop_case(project: Project, raw: bytes) -> None:
+    """Take the last test that is written as *raw* out of the file; every other byte of it stays.
+
+    Raises:
+        MemsyncError: there is none.
+        NoStore, StoreError: nothing was written.
+    """
+    store = project.store_to_write("project")
+    path = files.resolve_inside(path_of(project), project.layout.root)
+    with store.writing():
+        was = files.read(path)[0]
+        before, found, after = was.rpartition(raw + b"\n")
+        if not found or (before and not before.endswith(b"\n")):
+            raise MemsyncError("that test is not in the file any more")
+        files.rewrite(path, before + after, was=was)

@@ -7,12 +7,12 @@ from typing import Final
 from memsync.agents.explain import MEANINGS, Verdict, explain
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import find_session, list_sessions
-from memsync.evals.memory_tests import add_case
+from memsync.evals.memory_tests import add_case, drop_case
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import parse_time
 from memsync.web import pages
-from memsync.web.desk import Done, Given, Page, Routes
+from memsync.web.desk import Done, Given, Page, Routes, Undo
 
 routes = Routes()
 _ROWS: Final = 100
@@ -68,4 +68,12 @@ def write_test(project: Project, given: Given) -> Done:
     """Make a memory test of the prompt that was tried: a memory must come for it, or must not, or none may."""
     ids = [project.get(id_, "project").id for id_ in given.every("id")]
     case = add_case(project, {"prompt": given.raw("prompt")[:_LONGEST]}, ids, banned=bool(given.get("banned")))
-    return Done(f"Wrote the test {case.raw.decode()}", "/sessions", [pages.command("test")])
+    undo = Undo("/sessions/drop-test", {"line": case.raw.decode()})
+    return Done(f"Wrote the test {case.raw.decode()}", "/sessions", [pages.command("test")], undo)
+
+
+@routes.writes("/sessions/drop-test")
+def drop_test(project: Project, given: Given) -> Done:
+    """Take the memory test out again that was just written."""
+    drop_case(project, given.raw("line").encode())
+    return Done("The test is gone again", "/sessions")

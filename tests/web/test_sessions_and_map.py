@@ -81,6 +81,18 @@ def test_a_prompt_that_was_tried_becomes_a_memory_test_with_one_button(repo, kno
     assert secret not in (repo.root / ".gobby" / "tests.jsonl").read_text()
 
 
+def test_a_memory_test_that_was_written_is_taken_back_by_undo_and_no_other_line(repo, known):
+    path = repo.root / ".gobby" / "tests.jsonl"
+    path.write_bytes(b'{"prompt": "which editor?", "silent": true}\r\n')
+    before = path.read_bytes()
+    written = known.post("/sessions/test", prompt="which Node version does CI need?", id="mm-node111")
+    assert written.every("form", action="/sessions/drop-test")
+    (line,) = path.read_text().splitlines()[1:]
+    assert "The test is gone again" in known.post("/sessions/drop-test", line=line).text
+    assert path.read_bytes() == before
+    assert "not in the file any more" in known.post("/sessions/drop-test", line=line).text
+
+
 def test_an_unknown_session_is_told(known):
     page = known.get("/sessions/one", id="nobody")
     assert known.status == 422
