@@ -18,6 +18,7 @@ HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
     {"context": "Project Context", "preference": "Preferences", "pattern": "Patterns", "fact": "Facts"}
 )
 DEFAULT_TYPE: Final = "fact"
+RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
 MAX_CONTENT: Final = 32_768

@@ -11,7 +11,7 @@ import click
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command
 from memsync.cli.choosing import choose
-from memsync.cli.memory import memory, warn_of_type
+from memsync.cli.memory import memory
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass
 from memsync.errors import InvalidMemory, UsageError
 from memsync.memories.project import Project
@@ -49,7 +49,6 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
     def read(saved: str) -> list[Draft]:
         drafts = parse(saved, chosen)
         for draft in drafts:
-            warn_of_type(project, draft.changes.get("memory_type"))
             project.vetting.vet(draft.entry.memory._replace(**draft.changes), draft.entry.scope)
         return drafts
 

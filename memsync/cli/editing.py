@@ -11,7 +11,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, LazyGroup, command
 from memsync.cli.choosing import WHERE, choose, choose_filters, find_ref, find_refs, where_options
-from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags, warn_of_type
+from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
 from memsync.history import events, lost
@@ -51,7 +51,6 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
     let_secrets_pass(project, wanted=allow_secret)
     options["supersedes"] = find_replaced(project, options["supersedes"])
     fields = _take_fields(options)
-    warn_of_type(project, fields.get("memory_type"))
     scope = options["scope"]
     named = find_refs(project, refs, scope)
     if len(named) == 1:

@@ -15,10 +15,10 @@ from memsync.cli.app import Answer, MemoryGroup, cli, command, wants_json
 from memsync.cli.choosing import find_ref
 from memsync.cli.options import allow_secret_option, let_secrets_pass, target_options
 from memsync.cli.words import TextCommand, is_dialogue
-from memsync.errors import UsageError, closest
+from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Remembered
-from memsync.records import FIELDS, TYPE_ORDER, shown_id
+from memsync.records import FIELDS, shown_id
 from memsync.system.texts import read_utf8
 
 
@@ -60,15 +60,6 @@ def _read_words(words: tuple[str, ...]) -> str:
     return terminal.edit() or ""
 
 
-def warn_of_type(project: Project, name: str | None) -> None:
-    """Say on stderr that the type *name* is a new one, if one that is known is spelled nearly so."""
-    if name is None or name in TYPE_ORDER:
-        return
-    known = {entry.memory.memory_type for entry in project.entries()} | {*TYPE_ORDER}
-    if name not in known and (near := closest(name, known)):
-        click.echo(f"memsync: {name!r} is a new type; did you mean --type {near}?", err=True)
-
-
 class _FieldOption(NamedTuple):
     """How a command takes a field; `changed` is what `update` says of it, where that is something else than of a `new` memory."""
 
@@ -80,7 +71,7 @@ class _FieldOption(NamedTuple):
 
 
 _OPTIONS: Final = (
-    _FieldOption("memory_type", "--type", "TYPE", "fact, preference, pattern, context or your own.  [default: fact]", "The new type."),
+    _FieldOption("memory_type", "--type", "TYPE", "fact, preference, pattern, context, rule or your own.  [default: fact]", "The new type."),
     _FieldOption("importance", "--importance", "N", "0 to 1.  [default: 0.7]", "The new importance, 0 to 1."),
     _FieldOption("tags", "--tag --tags", "TAG", "A tag, or several with commas (repeat).", 'The new tags (repeat, or commas; "": none).'),
     _FieldOption("cues", "--cue", "TEXT", "Find it by this too: a question it answers, a symptom (repeat).", 'The new cues (repeat; "": none).'),
@@ -140,7 +131,6 @@ def remember(
     """
     let_secrets_pass(project, wanted=allow_secret)
     project.be_brief()
-    warn_of_type(project, fields["memory_type"])
     fields["supersedes"] = find_replaced(project, fields["supersedes"])
     result = project.remember(_read_words(content), tags=split_tags(tags), **fields)
     if content != ("-",) and not wants_json() and is_dialogue():

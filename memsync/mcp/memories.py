@@ -37,7 +37,7 @@ def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
     tags_all: Tags = None,
     tags_any: Tags = None,
     tags_none: Tags = None,
-    min_importance: Annotated[float, Field(ge=0, le=1)] = 0.0,
+    min_importance: Importance = None,
     archived: bool = False,
     exclude: list[str] | None = None,
     include_global: bool = True,
@@ -50,7 +50,7 @@ def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
         tags_all=tags_all or (),
         tags_any=tags_any or (),
         tags_none=tags_none or (),
-        min_importance=min_importance,
+        min_importance=min_importance or 0.0,
         archived=archived,
         exclude=frozenset(exclude or ()),
     )
@@ -61,50 +61,46 @@ Chosen = Annotated[Filters, Spread(_choose_filters)]
 
 class _Lists(TypedDict, total=False):
     tags: Tags
-    cues: Annotated[
-        list[str] | None, Field(description="2 or 3 questions or symptoms it answers, in an asker's words.")
-    ]
+    cues: Annotated[list[str] | None, Field(description="2 or 3 questions or symptoms that it answers.")]
     links: Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
-    triggers: Annotated[list[str] | None, Field(description="Due at: 'not: WRONG_NAME', 'fails: ERROR'.")]
+    triggers: Annotated[list[str] | None, Field(description="Due at 'not: WRONG_NAME', 'fails: ERROR'.")]
     supersedes: Superseded
     anchors: Annotated[
         list[str] | None,
-        Field(description='Given before this is read, edited or run: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND".'),
+        Field(description='Due before this is read or run: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND".'),
     ]
 
 
 def remember(
     project: Project,
-    content: Annotated[str, Field(description="One statement that makes sense on its own, months from now.")],
-    memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
-    importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
+    content: Annotated[str, Field(description="One statement that makes sense on its own.")],
+    memory_type: Annotated[str, Field(description="fact, preference, pattern, context or rule.")] = "fact",
+    importance: Annotated[Importance, Field(description="0 to 1, else 0.7.")] = None,
     *,
     lists: Annotated[_Lists, Spread(_Lists)],
-    scope: Target,
+    scope: Target = None,
 ) -> Remembered:
-    """Store a memory for future sessions: what will still matter then and cannot be read from the code.
+    """Store what later sessions need and cannot read from the code.
 
-    Good ones are decisions and why, preferences of the user, conventions and
-    traps. No secrets. The status says what became of it: created, exists (known
-    already), updated (it says more). If one in similar is no longer true,
-    forget it, or name it in supersedes.
+    Decisions and why, preferences of the user, conventions, traps; no secrets.
+    The answer says what became of it, and which memory it may replace.
     """
     return project.remember(content, memory_type=memory_type, importance=importance, scope=scope, **lists)
 
 
 def recall(
     project: Project,
-    query: Annotated[str | None, Field(description="A question or words.")] = None,
+    query: Annotated[str | None, Field(description="A question, or words.")] = None,
     limit: Limit | None = None,
     at: At = None,
     *,
     skills: Annotated[bool, Field(description="Skills that answer it too.")] = False,
     filters: Chosen,
 ) -> Mapping[str, Any]:
-    """Retrieve what earlier sessions learned about this project, best first; nothing if nothing fits.
+    """Look up what earlier sessions learned about this project, best first.
 
-    Ask before you decide or search for something that somebody may have
-    settled already. Without a query: the most important memories.
+    Ask before you decide or search for what may have been settled. Without a
+    query: the most important.
     """
     with open_at(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
@@ -157,17 +153,17 @@ def update_memory(
     *,
     changes: Annotated[_Changes, Spread(_Changes)],
 ) -> Remembered:
-    """Change what is given of one memory, and nothing else. restore_memory takes it back."""
+    """Change what is given of a memory; restore_memory undoes it."""
     return project.update(memory_id, scope=scope, **changes)
 
 
 def forget(project: Project, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
-    """Remove one memory that is wrong or no longer true. restore_memory brings it back."""
+    """Remove a memory that is wrong; restore_memory undoes it."""
     return {"forgotten": [project.forget(memory_id, scope)]}
 
 
 def restore_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Remembered:
-    """Undo the last forget or update_memory of a memory, or bring it back from git; twice is redo."""
+    """Undo the last forget or update_memory of a memory, or take it from git; twice is redo."""
     return events.undo(project, memory_id, scope, at)
 
 
@@ -183,7 +179,7 @@ def import_memories(
     map: Annotated[dict[str, str] | None, Field(description='Which key holds a field: {"content": "text"}.')] = None,  # noqa: A002 - the CLI's name
     *,
     dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False,
-    scope: Target,
+    scope: Target = None,
     progress: Progress,
 ) -> ImportReport:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from memsync.errors import UsageError
 from memsync.history import events
-from memsync.mcp.tool import Spread
 from memsync.memories.project import Project
 from memsync.records import ALLOW_TAG, Scope
 
@@ -24,28 +23,16 @@ def _list_of_tags(given: object) -> object:
 
 
 Tags = Annotated[list[str] | None, BeforeValidator(_list_of_tags)]
-Id = Annotated[str, Field(description="The id, or its beginning.")]
-At = Annotated[str | None, Field(description="As of this commit, branch or tag.")]
-Where = Annotated[Scope | None, Field(description="Only in this store.")]
+Id = Annotated[str, Field(description="The id or its beginning.")]
+At = Annotated[str | None, Field(description="As of this commit.")]
+Where = Scope | None
 Limit = Annotated[int, Field(ge=1, le=1000)]
-
-
-def choose_scope(
-    *,
-    global_: Annotated[bool, Field(description="In the user's own store, for every project.")] = False,
-    private: Annotated[bool, Field(description="For this project, outside of git.")] = False,
-) -> Scope | None:
-    """Return the scope that the flags mean; None: the default one.
-
-    Raises:
-        UsageError: they contradict each other.
-    """
-    if global_ and private:
-        raise UsageError("it is either global_ or private; leave one of them out")
-    return "global" if global_ else "private" if private else None
-
-
-Target = Annotated[Scope | None, Spread(choose_scope)]
+# "project" is where a text goes by itself: under stealth that is not the tracked file.
+Target = Annotated[
+    Literal["private", "global"] | None,
+    BeforeValidator(lambda given: None if given == "project" else given),
+    Field(description="private: not in git. global: the user's, in every project. Else the project's."),
+]
 
 
 def resolve_inside(project: Project, name: str) -> Path:

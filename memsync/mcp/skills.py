@@ -17,11 +17,11 @@ from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
 from memsync.memories.project import Project
 from memsync.skills.entries import SkillEntry, list_skill_entries
 
-Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
-SkillName = Annotated[str, Field(description="Lower case, with hyphens: run-tests.")]
-Instructions = Annotated[str, Field(description="What to do, step by step, in Markdown; or a whole SKILL.md.")]
-Trigger = Annotated[str | None, Field(description="A regular expression for the prompts that it is for.")]
-Description = Annotated[str | None, Field(description="What it does and when to use it, in a sentence.")]
+Ref = Annotated[str, Field(description="Its name or id.")]
+SkillName = Annotated[str, Field(description="Such as run-tests.")]
+Instructions = Annotated[str, Field(description="Steps in Markdown, or a whole SKILL.md.")]
+Trigger = Annotated[str | None, Field(description="A regular expression for prompts it is for.")]
+Description = Annotated[str | None, Field(description="What it does and when to use it.")]
 
 _NEXT: Final = (
     "write better instructions by the digest and call learn_skill with them, "
@@ -45,7 +45,7 @@ def list_skills(
 
 
 def search_skills(project: Project, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
-    """Find the skills for a task, by words, meaning or trigger; none if none fits."""
+    """Find the skills for a task; none if none fits."""
     return {"query": query, **list_skill_entries(project.skills.search(query, scope=scope, limit=limit))}
 
 
@@ -57,12 +57,10 @@ def get_skill(project: Project, skill_id: Ref, scope: Where = None) -> SkillEntr
 def apply_skill(
     project: Project,
     skill_id: Ref,
-    outcome: Annotated[
-        Literal["success", "failure"] | None, Field(description="How it went, when you have worked by it.")
-    ] = None,
+    outcome: Annotated[Literal["success", "failure"] | None, Field(description="How it went.")] = None,
     scope: Where = None,
 ) -> SkillEntry:
-    """Get the instructions of a skill to work by, and count the use; afterwards call it again with the outcome."""
+    """Get the instructions of a skill to work by; call it again with the outcome."""
     result = {"success": True, "failure": False}[outcome] if outcome else None
     return project.skills.apply(skill_id, outcome=result, scope=scope)
 
@@ -75,9 +73,9 @@ def create_skill(
     trigger_pattern: Trigger = None,
     tags: Tags = None,
     *,
-    scope: Target,
+    scope: Target = None,
 ) -> Mapping[str, Any]:
-    """Write down how something is done here, for later sessions: steps that were tried and worked."""
+    """Write down how something is done here: steps that worked."""
     entry = project.skills.create(
         name, instructions, description=description, trigger_pattern=trigger_pattern or "", tags=tags or (), scope=scope
     )

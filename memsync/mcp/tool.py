@@ -33,6 +33,9 @@ from memsync.system.processes import find_pids
 
 _NEAR: Final = 2  # processes up from the server: the client, or a shell before it
 
+# What is as good for a model as a tool that it is not offered.
+_INSTEAD: Final = {"memory list": "memory recall", "skill list": "skill search"}
+
 FOUND: Final = "memsync/found"  # under which the card has the whole answer, beside what the model reads of it
 
 T = TypeVar("T")
@@ -42,21 +45,14 @@ Progress = Callable[[int, int], None]  # tells the client how many of how many a
 # What clients add to the arguments of any tool: Gemini CLI lets the model order its calls by it.
 _FOREIGN: Final = {"wait_for_previous"}
 
+# Of what is the default it is not said that a tool may write, and does more when it is called again.
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-
-
-def _hints(*, destroys: bool = False, same_again: bool = True, asks: bool = False) -> ToolAnnotations:
-    """Return the hints of a tool that writes: whether something goes, a second call adds nothing, a model may be asked."""
-    return ToolAnnotations(
-        read_only_hint=False, destructive_hint=destroys, idempotent_hint=same_again, open_world_hint=asks
-    )
-
-
 # Also for `remember`, which asks a model only where the user has configured one: headless, Codex refuses what may reach out.
-ADD: Final = _hints()
-ASK: Final = _hints(asks=True)
-COUNT: Final = _hints(same_again=False)
-OVERWRITE: Final = _hints(destroys=True)  # files that are not ours, so that nothing of ours undoes it
+ADD: Final = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+ASK: Final = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open_world_hint=True)
+COUNT: Final = ToolAnnotations(destructive_hint=False, open_world_hint=False)
+# Files that are not ours, so that nothing of ours undoes it.
+OVERWRITE: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 class Offer(NamedTuple):
@@ -123,6 +119,7 @@ class Desk:
         if remedy.is_option:
             return options.get(remedy.words[0]) or f"{remedy} (for the user to give)"
         command = " ".join(remedy.words)
+        command = command if command in self._tools else _INSTEAD.get(command, command)
         tool = next((tool for name, tool in self._tools.items() if f"{command} ".startswith(f"{name} ")), None)
         return tool or f"{remedy} (for the user to run)"
 
@@ -207,7 +204,11 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
         description=inspect.getdoc(offer.function),
         context_kwarg="ctx",
         annotations=offer.annotations,
-        meta={"anthropic/alwaysLoad": offer.always, **({"ui": card} if offer.card or offer.for_card else {})},
+        meta={
+            **({"anthropic/alwaysLoad": True} if offer.always else {}),
+            **({"ui": card} if offer.card or offer.for_card else {}),
+        }
+        or None,
     )
     made.parameters = _slim(made.parameters, of_parameters=True)
     options.update(_spell_options(offer, made.parameters["properties"]))
@@ -264,9 +265,9 @@ def _slim(schema: Any, *, of_parameters: bool = False) -> Any:
 
 
 def _drop_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter without its empty default, and as what it is if it is given."""
-    if not schema.get("default", True):
-        del schema["default"]
+    """Return the schema of a parameter without its empty default and its bounds, which a refusal names, as what it is if it is given."""
+    for key in ("minimum", "maximum", *(["default"] if not schema.get("default", True) else [])):
+        schema.pop(key, None)
     either = schema.get("anyOf")
     if isinstance(either, list) and {"type": "null"} in either and len(either) == 2:
         del schema["anyOf"]
@@ -305,7 +306,7 @@ def _find_parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter
 
 def _spell_options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str]:
     """Return how the tool spells the options of its command."""
-    found = {}
+    found = {f"--{scope}": f'scope: "{scope}"' for scope in properties.get("scope", {}).get("enum", ())}
     for name, schema in properties.items():
         spelled = f"{name}: true" if schema.get("type") == "boolean" else name
         found[f"--{name.rstrip('_').replace('_', '-')}"] = spelled

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import MERGED, Verdict, find_lost
-from memsync.errors import Changed
+from memsync.errors import Changed, closest
 from memsync.format import codec
 from memsync.memories import links
 from memsync.memories.anchors import pin
@@ -38,10 +38,14 @@ from memsync.memories.similar import (
     look_for,
     prepare_index,
 )
+from memsync.poison.guard import shown_type
 from memsync.records import (
     DEFAULT_SOURCE,
+    DEFAULT_TYPE,
     FIELDS,
+    RULE,
     TIDIED,
+    TYPE_ORDER,
     Fields,
     Memory,
     Scope,
@@ -139,6 +143,16 @@ def remember(
 
         project.verify = verifier(project)
     return store_draft(project, draft, ahead)
+
+
+def _explain_type(project: Project, name: str) -> str:
+    """Say that the type *name* is a new one, which may have been meant, and as what it is shown; "" if it is known."""
+    known = {*TYPE_ORDER, RULE}
+    if name in known or name in (known := known | {entry.memory.memory_type for entry in project.entries()}):
+        return ""
+    near = f"; did you mean {near}?" if (near := closest(name, known)) else ""
+    shown = f", shown as {shown_type(name)}: not one short word" if shown_type(name) != name else ""
+    return f"{name!r} is a new type{shown}{near}"
 
 
 def _find_private(project: Project, content: str) -> Remembered | None:
@@ -295,13 +309,15 @@ class _Write:
 
     def _create(self) -> Remembered:
         memory = self._give_id()._replace(supersedes=tuple(entry.id for entry in self.draft.replaces))
+        new_type = _explain_type(self.project, memory.memory_type)
         self.store.write([memory], plan_archiving(self.project, self.store, self.draft.replaces))
         for each in self.look.found:
             if self._is_noted(each):
                 answer = self.answers.get((memory.content, each.memory.content))
                 self._log(each, "llm_keep" if answer else "fallback_keep", answer[1] if answer else each.verdict.reason)
         ids = ", ".join(memory.supersedes)
-        return self._result("superseded" if ids else "created", memory, "created", f"instead of {ids}" if ids else "")
+        reason = "; ".join(filter(None, (f"instead of {ids}" if ids else "", new_type)))
+        return self._result("superseded" if ids else "created", memory, "created", reason)
 
     def _is_noted(self, found: Found) -> bool:
         """Tell whether the log says that both are kept: nearly the same, or contradicting each other where nobody meant that."""
@@ -364,6 +380,7 @@ def update(
     replaces = [other for other in resolve_refs(project, given.get("supersedes") or ()) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
     blind: Look | None = None
+    new_type = _explain_type(project, wanted.get("memory_type", DEFAULT_TYPE))
     while True:
         with store.writing():
             old = get_live(store, entry.id)
@@ -387,7 +404,7 @@ def update(
     return Remembered(
         status="superseded" if replaces else "updated",
         entry=record_entry(project, entry.scope, new, "updated"),
-        reason=", ".join(names),
+        reason="; ".join(filter(None, (", ".join(names), new_type))),
         similar=as_similar(project, entry.scope, look.choose_shown()),
         degraded=look.degraded,
     )

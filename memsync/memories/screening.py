@@ -17,7 +17,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
 from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
-from memsync.records import SCOPES, Memory, Scope, shown_id
+from memsync.records import RULE, SCOPES, Memory, Scope, shown_id
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from memsync.store.settings import Settings
 
 E = TypeVar("E", bound=Entry)
-_RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
 _MARKS: Final = 1024  # that are kept beside their memories
 
 
 def is_rule(memory: Memory) -> bool:
     """Tell whether *memory* may ask before what it is anchored to."""
-    return _RULE in (memory.memory_type, *memory.tags)
+    return RULE in (memory.memory_type, *memory.tags)
 
 
 def is_surely_due(memory: Memory) -> bool:

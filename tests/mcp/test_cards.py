@@ -48,7 +48,7 @@ def press(caller: Caller, answer: dict, action: str, **more: str) -> dict:
 def test_only_a_client_that_shows_cards_is_offered_their_tools_which_its_model_never_sees(able, default):
     tools = able.tools()
     assert set(tools) - set(default.tools()) == FOR_CARD
-    assert {name for name, tool in tools.items() if "ui" in tool.meta} == FOR_CARD | {"recall"}
+    assert {name for name, tool in tools.items() if "ui" in (tool.meta or {})} == FOR_CARD | {"recall"}
     assert [tools[name].meta["ui"]["visibility"] for name in FOR_CARD] == [["app"]] * len(FOR_CARD)
     for name in FOR_CARD:
         assert "is for a client that shows cards" in default.refusal(name)

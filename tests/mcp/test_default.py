@@ -21,13 +21,10 @@ def said(caller, name: str, /, **arguments: object) -> str:
     return part.text
 
 
-def test_nine_tools_are_offered_in_6500_characters_and_without_a_word_of_what_they_return(default):
+def test_nine_tools_are_listed_in_6500_characters_with_all_that_a_client_receives(default):
     tools = default.tools()
     assert set(tools) == set(CORE)
-    shown = [
-        {"name": name, "description": tool.description, "inputSchema": tool.input_schema}
-        for name, tool in tools.items()
-    ]
+    shown = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools.values()]
     assert sum(len(json.dumps(one, ensure_ascii=False, separators=(",", ":"))) for one in shown) <= 6500
     assert [tool.output_schema for tool in tools.values()] == [None] * 9
 
@@ -59,13 +56,11 @@ def test_an_answer_has_id_type_importance_age_and_text(default, repo, line, cloc
     assert json.loads(said(default, "get_memory", memory_id="mm-abc"))["content"] == "CI needs\nNode 20"
 
 
-@pytest.mark.parametrize(("flag", "scope"), [("private", "private"), ("global_", "global")])
-def test_a_line_says_its_scope_unless_it_is_the_project_s(default, flag, scope):
-    id_ = said(default, "remember", content="Bob is hard to work with", **{flag: True}).split()[1]
+@pytest.mark.parametrize("scope", ["private", "global"])
+def test_a_line_says_its_scope_unless_it_is_the_project_s(default, scope):
+    id_ = said(default, "remember", content="Bob is hard to work with", scope=scope).split()[1]
     assert said(default, "recall", query="bob") == f"{id_} (fact, 0.7, today, {scope}) Bob is hard to work with"
-    said(
-        default, "create_skill", name="vet-bob", instructions="1. Ask him", description="How to vet Bob", **{flag: True}
-    )
+    said(default, "create_skill", name="vet-bob", instructions="1. Ask him", description="How to vet Bob", scope=scope)
     assert said(default, "search_skills", query="vet bob").split("): ")[0].endswith(f", {scope}")
 
 
@@ -103,6 +98,25 @@ def test_a_weak_match_is_called_one(default, repo, line):
     repo.write_memories(line("mm-aaaaaa", "The deployment of the billing service runs on Tuesdays"))
     found = said(default, "recall", query="billing of parking tickets in Oslo by phone")
     assert found.startswith(("weak matches", "nothing is known"))
+
+
+@pytest.mark.parametrize(
+    ("name", "ref", "instead"),
+    [("forget", {"memory_id": "zzzz"}, "recall shows the ids"), ("apply_skill", {"skill_id": "nope"}, "search_skills")],
+)
+def test_what_is_not_found_names_a_tool_that_is_offered(default, name, ref, instead):
+    told = default.ask("call_tool", name, ref)
+    assert told.is_error
+    assert instead in told.content[0].text
+    assert "`memsync" not in told.content[0].text
+
+
+def test_a_new_type_is_stored_and_called_one(default):
+    assert "(type" not in said(default, "remember", content="Ask before a wipe", memory_type="rule")
+    told = said(default, "remember", content="The queue is drained at night", memory_type="prefrence")
+    assert "('prefrence' is a new type; did you mean preference?)" in told
+    told = said(default, "remember", content="Ids are Crockford base32", memory_type="Weird Type")
+    assert "('Weird Type' is a new type, shown as other: not one short word)" in told
 
 
 def test_every_tool_is_in_a_group(default):

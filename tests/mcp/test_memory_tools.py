@@ -58,8 +58,8 @@ def test_filters_come_before_the_cut(server):
 
 
 def test_global_and_private_memories_leave_no_trace_in_the_work_tree(server, repo):
-    server.call("remember", content="my editor is Helix", global_=True)
-    server.call("remember", content="the client is Acme", private=True)
+    server.call("remember", content="my editor is Helix", scope="global")
+    server.call("remember", content="the client is Acme", scope="private")
     assert {m["scope"] for m in server.call("list_memories")["memories"]} == {"global", "private"}
     assert [m["content"] for m in server.call("recall", include_global=False)["memories"]] == ["the client is Acme"]
     assert repo.status() == ""
@@ -114,7 +114,7 @@ def test_an_export_brings_canonical_form(server, repo, line):
         ("remember", {"content": "x", "importance": 7}, "less than or equal to 1"),
         ("remember", {"contents": "x"}, "remember has no parameter 'contents'; did you mean content?"),
         ("remember", {"text": "x"}, "it takes content, memory_type, importance"),
-        ("remember", {"content": "x", "global_": True, "private": True}, "leave one of them out"),
+        ("remember", {"content": "x", "scope": "team"}, "'private' or 'global'"),
         ("recall", {"query": "x", "limit": 0}, "greater than or equal to 1"),
         ("forget", {"memory_id": "zzz"}, "no memory 'zzz'; list_memories shows the ids"),
         ("update_memory", {}, "memory_id: Field required"),
@@ -131,11 +131,11 @@ def test_a_refusal_says_what_to_do(server, name, arguments, said):
 def test_a_secret_is_blocked_and_a_model_cannot_wave_it_through(server, repo):
     text = "the key is AKIA" + "QX7ZK2WVTB4N6LJD"
     said = server.refusal("remember", content=text)
-    assert "private: true" in said
+    assert 'scope: "private"' in said
     assert "--allow-secret (for the user to give)" in said
     assert "for the user to set" in server.refusal("remember", content=text, tags=[ALLOW_TAG])
     assert not repo.memories.exists()
-    assert server.call("remember", content=text, private=True)["memory"]["scope"] == "private"
+    assert server.call("remember", content=text, scope="private")["memory"]["scope"] == "private"
 
 
 def test_what_gemini_adds_to_every_call_is_no_mistake(server):
@@ -187,7 +187,7 @@ def test_other_repositories_are_looked_in_by_the_users_own_setting_only(server, 
 
 
 def test_an_agent_that_says_again_what_is_private_does_not_make_it_public(server, repo):
-    private = server.call("remember", content="The merger is announced on Friday", private=True)["memory"]["id"]
+    private = server.call("remember", content="The merger is announced on Friday", scope="private")["memory"]["id"]
     told = server.call("remember", content="the merger is announced  on Friday")
     assert (told["status"], told["memory"]["id"]) == ("exists", private)
     assert f"memsync share {private}" in told["reason"]

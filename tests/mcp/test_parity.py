@@ -78,7 +78,6 @@ NO_PARAMETER = {
     "import_memories": {
         **_NOT_FOR_A_MODEL,
         "named": "whose part of a store for many is for a person to say",
-        "scope": "global_ and private say it; what is private here becomes the project's by a person's word only",
         "restore": "it looks for no secrets, and takes back what a purge by a person took out",
     },
     "recall": {
@@ -145,7 +144,7 @@ def options(name: str) -> set[str]:
     names = set()
     for parameter in COMMANDS[name].params:
         if parameter.name == "scope" and isinstance(parameter, click.Option) and parameter.is_flag:
-            names.add({"--global": "global_", "--private": "private"}[parameter.opts[0]])
+            names.add("scope")
         elif parameter.name != "as_json":
             names.add(renamed.get(parameter.name, parameter.name))
     return names
@@ -186,8 +185,8 @@ CASES = [
         {"content": "CI needs Node 20", "memory_type": "pattern", "importance": 0.9, "tags": ["ci", "node"]},
     ),
     ("remember", ["Always use uv"], {"content": "Always use uv"}),
-    ("remember", ["I use Helix", "--global"], {"content": "I use Helix", "global_": True}),
-    ("remember", ["the client is Acme", "--private"], {"content": "the client is Acme", "private": True}),
+    ("remember", ["I use Helix", "--global"], {"content": "I use Helix", "scope": "global"}),
+    ("remember", ["the client is Acme", "--private"], {"content": "the client is Acme", "scope": "private"}),
     ("remember", ["x", "--importance", "7"], {"content": "x", "importance": 1.7}),
     ("recall", ["which tool for python", "-n", "2"], {"query": "which tool for python", "limit": 2}),
     ("recall", ["how tall is the tower"], {"query": "how tall is the tower"}),

@@ -199,7 +199,8 @@ def test_settings_that_change_count_from_the_next_call_on(repo):
     with serving(repo.root) as server:
         server.call("remember", content="in the tree")
         memsync("memory", "config", "--stealth", "on", cwd=repo.root)
-        assert server.call("remember", content="a secret plan")["memory"]["scope"] == "private"
+        # also where a model says "project", which is where a text goes by itself
+        assert server.call("remember", content="a secret plan", scope="project")["memory"]["scope"] == "private"
         assert not repo.memories.exists()
         (repo.root / ".gobby").mkdir(exist_ok=True)
         (repo.root / ".gobby" / "config.yaml").write_text("memory: [1\n")

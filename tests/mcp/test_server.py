@@ -28,7 +28,7 @@ def test_every_tool_says_what_it_does_to_the_store(server):
     hints = {name: tool.annotations for name, tool in server.tools().items()}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == READS == set(READ_TOOLS)
     assert {name for name, hint in hints.items() if hint.destructive_hint} == OVERWRITES
-    assert {name for name, hint in hints.items() if hint.idempotent_hint is False} == TOGGLES
+    assert {name for name, hint in hints.items() if not (hint.read_only_hint or hint.idempotent_hint)} == TOGGLES
     asking = {name for name, hint in hints.items() if hint.open_world_hint}
     assert asking == {"init_memory", "extract_memories", "learn_skill"}  # a model, where one is configured
 
