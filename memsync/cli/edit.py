@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import click
@@ -131,7 +132,9 @@ def _read_field(name: str, value: str, before: Mapping[str, Any]) -> dict[str, A
     if name == "type":
         return {"memory_type": clean_type(value)}
     if name == "importance":
-        return {"importance": clean_importance(float(value))}
+        with suppress(ValueError):
+            return {"importance": clean_importance(float(value))}
+        raise InvalidMemory(f"importance is a number from 0 to 1, and not {value!r}")
     if name == "tags":
         return {"tags": clean_tags(value.split(","))}
     return {name: (*before[name], value) if value else before[name]}

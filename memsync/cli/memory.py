@@ -131,6 +131,7 @@ def remember(
     """
     let_secrets_pass(project, wanted=allow_secret)
     project.be_brief()
+    project.expect_store(fields["scope"])
     fields["supersedes"] = find_replaced(project, fields["supersedes"])
     result = project.remember(_read_words(content), tags=split_tags(tags), **fields)
     if content != ("-",) and not wants_json() and is_dialogue():

@@ -81,7 +81,7 @@ class ScopeName(click.Choice[str]):
         return super().convert("private" if value == "stealth" else value, param, ctx)
 
 
-scope_option = click.option("--scope", type=ScopeName(), help="Only memories that live there.")
+scope_option = click.option("--scope", type=ScopeName(), help="Only what lives there.")
 
 all_scopes_option = click.option(
     "--all-scopes", is_flag=True, help="Private and global ones too, each marked.  [default: the project's]"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.cli.app import Answer, cli, command
+from memsync.cli import terminal
+from memsync.cli.app import Answer, cli, command, wants_json
 from memsync.cli.memory import read_text, split_tags
 from memsync.cli.options import (
     all_scopes_option,
@@ -20,7 +21,7 @@ from memsync.cli.options import (
     yes_option,
 )
 from memsync.cli.render import commit, count, diff_row, one_line, printable
-from memsync.cli.terminal import flow
+from memsync.cli.words import is_dialogue
 from memsync.errors import UsageError
 from memsync.history.events import notes
 from memsync.history.skills import skill_events
@@ -103,7 +104,7 @@ skill.add_command(show, "get")
 
 @command(skill)
 @click.argument("name")
-@click.option("-i", "--instructions", metavar="FILE", required=True, help=_instructions_help)
+@click.option("-i", "--instructions", metavar="FILE", help=_instructions_help)
 @click.option(
     "-d",
     "--description",
@@ -113,16 +114,32 @@ skill.add_command(show, "get")
 @click.option("--trigger", "trigger_pattern", metavar="REGEX", default="", help="What prompts it is for.")
 @_tags
 @target_options
-def add(project: Project, /, name: str, instructions: str, tags: tuple[str, ...], **rest: Any) -> Answer:
+def add(project: Project, /, name: str, instructions: str | None, tags: tuple[str, ...], **rest: Any) -> Answer:
     """Write a new skill. FILE holds the instructions, or a whole SKILL.md.
+
+    On a terminal your editor opens where there is no FILE.
 
     \b
     Examples:
       memsync skill add run-tests --instructions howto.md --tag testing,pytest
       echo "1. make release" | memsync skill add release -i - -d "How to release"
     """
-    entry = project.skills.create(name, _read_source(instructions), tags=split_tags(tags), **rest)
+    text = _read_source(instructions) if instructions else _write_in_editor("")
+    entry = project.skills.create(name, text, tags=split_tags(tags), **rest)
     return Answer({"status": "created", "skill": entry}, _format_change("created", entry))
+
+
+def _write_in_editor(text: str) -> str:
+    """Return what somebody makes of the instructions *text*.
+
+    Raises:
+        UsageError: nobody is there who could, or nothing was saved.
+    """
+    if wants_json() or not is_dialogue():
+        raise UsageError("say with --instructions FILE what to do; - reads standard input")
+    if (saved := terminal.edit(text)) is None:
+        raise UsageError("nothing was saved, and nothing was changed")
+    return saved
 
 
 def _read_source(source: str) -> str:
@@ -146,18 +163,27 @@ def _read_source(source: str) -> str:
 def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[str, ...], **rest: Any) -> Answer:
     """Change one skill; other lines keep every byte.
 
+    On a terminal your editor opens with the instructions where there is no option.
+
     \b
     Examples:
       memsync skill update run-tests --tags testing,ci
       memsync skill update run-tests --name test --trigger "test|pytest"
     """
+    text = None if instructions is None else _read_source(instructions)
+    is_bare = not tags and all(rest[name] is None for name in ("name", "description", "trigger_pattern"))
+    if text is None and is_bare and is_dialogue() and not wants_json():
+        text = _write_in_editor(project.skills.get(ref, rest["scope"]).skill.instructions)
     entry = project.skills.update(
         ref,
-        instructions=None if instructions is None else _read_source(instructions),
+        instructions=text,
         tags=split_tags(tags) if tags else None,
         **rest,
     )
     return Answer({"status": "updated", "skill": entry}, _format_change("updated", entry))
+
+
+skill.add_command(update, "edit")
 
 
 @command(skill)
@@ -179,6 +205,9 @@ def delete(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> A
     return Answer({"deleted": [entry.as_dict(whole=False) for entry in gone]}, "\n".join(lines))
 
 
+skill.add_command(delete, "rm")
+
+
 @command(skill)
 @click.argument("name")
 @scope_option
@@ -191,6 +220,9 @@ def restore(project: Project, /, name: str, scope: Scope | None) -> Answer:
     """
     entry = project.skills.restore(name, scope)
     return Answer({"status": "restored", "skill": entry}, _format_change("restored", entry))
+
+
+skill.add_command(restore, "undo")
 
 
 @command(skill)
@@ -296,6 +328,9 @@ def history_(project: Project, /, name: str) -> Answer:
     found, remarks = skill_events(project, name), notes(project)
     value = {"name": name, "events": found, "notes": remarks}
     return Answer(value, "\n".join([*map(_format_event, found), *remarks]))
+
+
+skill.add_command(history_, "log")
 
 
 @command(skill)
@@ -424,7 +459,7 @@ def _format_entry(entry: SkillEntry) -> str:
     facts += [f"flagged: {why}; unread" if (why := entry.flagged) else ""]
     said = ", ".join(filter(None, facts))
     head = click.style(one_line(entry.name), fg="yellow")
-    return flow(head, one_line(entry.skill.description), f"({said})" if said else "")
+    return terminal.flow(head, one_line(entry.skill.description), f"({said})" if said else "")
 
 
 def _format_whole(entry: SkillEntry) -> str:

@@ -90,6 +90,7 @@ def import_(
             tree = project.layout.root
             found += sources.read(Path(path), how["source"], mapping, tree=tree, project=how["named"])
     let_secrets_pass(project, wanted=how["allow_secret"])
+    project.expect_store(scope)
     if scope is None and not how["dry_run"]:
         _ask_for_scopes(found)
     tracked = track(found, "importing", least=_BAR_FROM)

@@ -74,9 +74,12 @@ def undo(project: Project, run: str | None = None) -> list[str]:
         StoreError: it can be undone again.
     """
     known = names(project)
-    if not known or (run and run not in known):
-        which = f"no run {run!r}" if run else "no run"
-        raise MemsyncError(f"there is {which} to undo; ", Remedy("janitor undo --list"), " shows those there are")
+    if not known:
+        raise MemsyncError("no run of the janitor is left to undo; ", Remedy("undo"), " takes back the last command")
+    if run and run not in known:
+        raise MemsyncError(
+            f"there is no run {run!r} to undo; ", Remedy("janitor undo --list"), " shows those there are"
+        )
     run = run or known[0]
     done: list[str] = []
     for scope in SCOPES:

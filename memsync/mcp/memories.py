@@ -85,6 +85,7 @@ def remember(
     Decisions and why, preferences of the user, conventions, traps; no secrets.
     The answer says what became of it, and which memory it may replace.
     """
+    project.expect_store(scope)
     return project.remember(content, memory_type=memory_type, importance=importance, scope=scope, **lists)
 
 
@@ -183,6 +184,7 @@ def import_memories(
     progress: Progress,
 ) -> ImportReport:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
+    project.expect_store(scope)
     found = [candidate for path in paths for candidate in read(resolve_inside(project, path), source, map)]
     return project.import_(_report_progress(found, progress), scope=scope, dry_run=dry_run)
 

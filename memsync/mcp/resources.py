@@ -91,7 +91,7 @@ The memory of this project: recall before you decide what may be settled already
   the user, conventions, traps that cost time. One self-contained statement each, with why it is so and when it
   applies. No secrets, no progress reports.
 - This is the team's memory. What others on this project should know goes here, not into a memory of your own; what is
-  only about this user goes there, or here with private.
+  only about this user goes there, or here with scope private.
 - Before you recommend a file, a flag or a command that a memory names, look whether it is still there.
 - Found a memory that is wrong? update_memory or forget it; restore_memory takes that back.
 - search_skills before you work out how something is done here; create_skill when steps were found that will be needed

@@ -16,6 +16,7 @@ from memsync.format import codec, versions
 from memsync.format.scopes import read_scope
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
+from memsync.poison.fingerprints import fingerprint
 from memsync.records import (
     FIELDS,
     SCOPES,
@@ -74,12 +75,14 @@ def import_candidates(
     *,
     dry_run: bool = False,
     restoring: bool = False,
+    is_mine: bool = True,
 ) -> ImportReport:
     """Store what *candidates* say; `Project.import_` says more."""
+    author = project.author if is_mine else None
     sorted_ = _sort_by_scope(candidates, scope, project.default_scope)
     if dry_run:
         project.stores.refresh()
-        return _report(_plan(project, sorted_, scope, dry_run=True, restoring=restoring), dry_run=True)
+        return _report(_plan(project, sorted_, scope, author, dry_run=True, restoring=restoring), dry_run=True)
     stores = {one: project.store_to_write(one) for one in SCOPES if one in sorted_}  # in the order of their locks
     for store in stores.values():
         expect_write(project, store)
@@ -87,7 +90,7 @@ def import_candidates(
     with ExitStack() as held, collector_paused():
         for store in stores.values():
             held.enter_context(store.writing())
-        plans = _plan(project, sorted_, scope, restoring=restoring)
+        plans = _plan(project, sorted_, scope, author, restoring=restoring)
         for one, plan in plans.items():
             stores[one].write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
         if private := plans.get("private"):
@@ -95,8 +98,10 @@ def import_candidates(
             bystealth.drop(local, {*private.edited, *private.named})
             bystealth.add(local, [] if scope else [m for id_, m in private.added.items() if id_ not in private.named])
     for one, plan in plans.items():
-        if plan.folded:
-            project.state(one).log_dedup(plan.list_decisions(project.author))
+        if is_mine:
+            mine = {id_: fingerprint(new) for id_, new in plan.added.items() if new.author in (None, author)}
+            project.state(one).record_use((), mine)
+        project.state(one).log_dedup(plan.list_decisions(project.author))
     return _report(plans, dry_run=False)
 
 
@@ -122,6 +127,7 @@ def _plan(
     project: Project,
     sorted_: Mapping[Scope, list[Candidate]],
     chosen: Scope | None,
+    author: str | None,
     *,
     dry_run: bool = False,
     restoring: bool = False,
@@ -141,6 +147,7 @@ def _plan(
             count=project.stores.count_ids(),
             now=tick(project.clock(), None),
             elsewhere=partial(_find_elsewhere, project, dict(plans), scope, chosen),
+            author=author,
             restoring=restoring,
         )
         plan.take(sorted_[scope])
@@ -214,6 +221,7 @@ class Plan:
     count: int
     now: datetime
     elsewhere: Callable[[Memory, str], str] = _find_nothing
+    author: str | None = None  # of what names none
     restoring: bool = (
         False  # what comes was stored before: it is neither changed, nor refused, nor compared with others
     )
@@ -251,7 +259,7 @@ class Plan:
         if not self.restoring and (into := self._find_saying(memory)):
             return self._fold(candidate, memory, into)
         if not memory.id:
-            memory = memory._replace(id=self._new_id(memory))
+            memory = memory._replace(id=self._new_id(memory), author=memory.author or self.author)
         self.added[memory.id] = memory
         self._keep(memory, hash_)
         return self._end(candidate, "created", memory.id, "")

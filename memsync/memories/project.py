@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
-from memsync.errors import MemoryNotFound
+from memsync.errors import MemoryNotFound, NoStore, Remedy
 from memsync.memories.filters import Filters, Order, as_hit, effective_importance, search, sort_by_importance
 from memsync.memories.finder import Finder
 from memsync.memories.index_file import IndexFile
@@ -157,6 +157,22 @@ class Project:
         store = self.store(scope)
         self.stores.allow_write(store.place.scope, store.place.memories)
         return store
+
+    def expect_store(self, scope: Scope | None) -> None:
+        """Refuse a write to *scope* that would make a project of a folder outside git, where nobody has run `init`.
+
+        Raises:
+            NoStore
+        """
+        place = self.layout.project
+        if (
+            place
+            and self.layout.git is None
+            and (scope or self.default_scope) == "project"
+            and not place.directory.is_dir()
+        ):
+            said = f"{place.directory.parent} is in no git repository and has no memories yet; "
+            raise NoStore(said, Remedy("init"), " makes it a project; or use ", Remedy("--global"))
 
     def be_brief(self) -> None:
         """Keep open what is asked more than once, because the process ends soon; `close` lets go of it."""
@@ -452,11 +468,13 @@ class Project:
         scope: Scope | None = None,
         dry_run: bool = False,
         restoring: bool = False,
+        is_mine: bool = True,
     ) -> ImportReport:
         """Store what *candidates* say: all of it, or on an error nothing.
 
         Without a *scope* each goes where the copy says that it belongs. *restoring* takes back a copy of memsync's own as it is: no
-        record is compared with others, changed, or looked through for secrets.
+        record is compared with others, changed, or looked through for secrets. What names no other author *is_mine*: it is not new
+        to this machine.
 
         Raises:
             NoStore, StoreError: nothing was written.
@@ -464,7 +482,7 @@ class Project:
         from memsync.memories.imports import import_candidates
 
         scope = scope and as_scope(scope)
-        return import_candidates(self, candidates, scope, dry_run=dry_run, restoring=restoring)
+        return import_candidates(self, candidates, scope, dry_run=dry_run, restoring=restoring, is_mine=is_mine)
 
     def export(self, scope: Scope) -> Exported:
         """Bring the file of *scope* to canonical form.

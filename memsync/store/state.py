@@ -320,6 +320,8 @@ class State:
         """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""
         numbers: list[int] = []
         rows = list(rows)
+        if not rows:
+            return numbers
         with self._database() as db:
             for row in rows if db else ():
                 assert db is not None

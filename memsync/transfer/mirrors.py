@@ -379,7 +379,7 @@ class _Meeting:
                     found.append((name, unit, Candidate(one.where, one.memory and one.memory._replace(extra=extra))))
         if not found:
             return
-        report = self.project.import_([one for _, _, one in found], scope="project")
+        report = self.project.import_([one for _, _, one in found], scope="project", is_mine=False)
         memories, taken = self.project.store("project").memories(), list[Row]()
         for (name, unit, _), outcome in zip(found, report.outcomes, strict=True):
             self.memories += outcome.status in ("created", "updated")

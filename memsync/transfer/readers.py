@@ -106,7 +106,9 @@ def _read_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[C
     try:
         tree = limits.read_json(data, limits.LARGEST_IMPORT)
     except ValueError as error:
-        raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
+        raise ImportFailed(
+            f"{name}: not JSON that can be read ({error}); text is read where its name ends in .md: memories are its bullets"
+        ) from None
     if isinstance(tree, dict):
         lists = [value for value in tree.values() if isinstance(value, list)]
         is_record = _dig(tree, mapping.get("content", "content")) is not None

@@ -97,6 +97,8 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
 
 def _put(path: Path, data: bytes, *, private: bool) -> bool:
     """Write *data* to *path*, and tell whether that is a file."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder; make it first, or name another")
     with blaming(path), open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600 if private else 0o666), "wb") as file:
         is_file = path.is_file()
         if is_file and private:

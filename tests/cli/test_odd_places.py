@@ -177,3 +177,18 @@ def test_what_a_command_says_of_a_path_steers_no_terminal(home, tmp_path, words,
     assert memsync("remember", "alpha beta gamma", cwd=place).code == 0
     told = memsync(*words, cwd=place)
     assert sign[0] not in told.out + told.err
+
+
+@pytest.mark.parametrize("words", [("remember", "CI needs Node 20"), ("import", "notes.md")])
+def test_a_folder_outside_git_becomes_a_project_by_init_alone(tmp_path, words):
+    place = tmp_path / "plain"
+    place.mkdir()
+    (place / "notes.md").write_text("- The API listens on port 8443\n")
+    refused = memsync(*words, cwd=place)
+    assert refused.code == 1
+    assert "is in no git repository and has no memories yet; `memsync init` makes it a project" in refused.err
+    assert os.listdir(place) == ["notes.md"]
+    assert memsync(*words, "--global", cwd=place).code == 0
+    assert memsync("init", "--agent", "none", cwd=place).code == 0
+    assert memsync("remember", "Prices are in cents", cwd=place).code == 0
+    assert memsync("list", "--json", "--scope", "project", cwd=place).json["count"] == 1

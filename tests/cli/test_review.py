@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from helpers import memory_line, memsync
 from test_dedup_review import talk
 
 from memsync.janitor import queue
@@ -54,3 +55,35 @@ def test_keys_approve_reject_edit_go_on_and_back_and_take_back(project, repo, mo
     assert shown.count("took back") == 2
     assert sorted(queue.list_names(project)) == sorted(names)
     assert project.memories() == []
+
+
+def test_what_one_imports_is_ones_own_and_what_a_copy_says_is_anothers_is_not(repo):
+    (repo.root / "notes.md").write_text("- Deploys need two approvals\n- The API listens on port 8443\n")
+    (repo.root / "copy.jsonl").write_text(memory_line("mm-bobsbox", "The staging box is in Oslo", author="Bob"))
+    for name in ("notes.md", "copy.jsonl"):
+        done = memsync("import", name, cwd=repo.root)
+        assert done.code == 0, done.err
+    listed = json.loads(memsync("list", "--json", cwd=repo.root).out)["memories"]
+    assert {one["content"]: one["author"] for one in listed if one["id"] != "mm-bobsbox"} == {
+        "Deploys need two approvals": "Test User",
+        "The API listens on port 8443": "Test User",
+    }
+    cards = json.loads(memsync("review", "--json", cwd=repo.root).out)["cards"]
+    assert [card["name"] for card in cards if card["kind"] == "new"] == ["new:project:mm-bobsbox"]
+    assert "1 new here" in memsync("status", cwd=repo.root).out
+    told = memsync("inject", "--prompt", "How many approvals do deploys need?", cwd=repo.root).out
+    assert "Deploys need two approvals\n" in told
+
+
+def test_skills_are_written_and_changed_in_an_editor_as_memories_are(repo, monkeypatch, tmp_path):
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf '1. make release\\n' >> \"$1\"\n")
+    editor.chmod(0o755)
+    for name in ("EDITOR", "VISUAL"):
+        monkeypatch.setenv(name, str(editor))
+    monkeypatch.chdir(repo.root)
+    monkeypatch.setenv("TERM", "dumb")
+    talk(["skill", "add", "release", "-d", "How to release"], [], "none")
+    talk(["skill", "edit", "release"], [], "none")
+    text = (repo.root / ".claude" / "skills" / "release" / "SKILL.md").read_text()
+    assert text.endswith("\n1. make release\n1. make release\n")
