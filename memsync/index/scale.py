@@ -66,6 +66,6 @@ FEW_PLACED = 2  # records anchored to what is named up to which that says all; o
 LEAST_PLACED = 0.1  # below which it says nothing
 POOL = 3  # hits looked at per hit wanted, before copies go last
 GRAM_BITS = 21  # bits of one code point in a packed trigram
-LEXICON = 6  # raised whenever the terms of a text change
+LEXICON = 7  # raised whenever the terms of a text change
 EXACT = "="  # first letter of a term that must match as a whole
 PLACE = "=@"  # beginning of one that says where in the repository a record is anchored

@@ -103,6 +103,7 @@ STOP_WORDS: Final = frozenset(
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 
 _UNIT = re.compile(r"[\w./\\#@+-]+")
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 _ISSUE = re.compile(r"#\d+$")
 _PUNCTUATION = "`'\",;:!?()[]{}<>*"
 _EDGE = "./\\-+@#_"
@@ -230,7 +231,10 @@ class Tokenizer:
             chunk = unicodedata.normalize("NFKC", chunk).replace("\u2019", "'")
             if any(map(_may_be_unspaced, chunk)) and _unspaced_pattern().search(chunk):  # which takes long to compile
                 return self._unspaced(chunk)
-        return [term for unit in _UNIT.findall(chunk) for term in self._unit(unit)]
+        units = _UNIT.findall(chunk)
+        if "," in chunk:  # `12,000` is found as `12000`, and so is each of `401,403`
+            units += [number.replace(",", "") for number in _GROUPED.findall(chunk)]
+        return [term for unit in units for term in self._unit(unit)]
 
     def _word(self, word: str) -> tuple[str, ...]:
         """Return the stem of one lower-case *word*, of "wrote" that of "write", and its unaccented form."""
