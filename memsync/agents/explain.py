@@ -59,7 +59,7 @@ class Evidence(NamedTuple):
     """What speaks for a memory at a prompt: rare words of the prompt that it has, others by what it has in their place, and those that it lacks.
 
     `place` is the anchor that the prompt names, `part` the part of a long prompt that found it, `alike` the line that says the same.
-    `why` is what a tool's call touches of it.
+    `why` is what a tool's call touches of it, `tags` are those that the prompt says whole and that hardly another memory has a word of.
     """
 
     has: tuple[str, ...] = ()
@@ -69,6 +69,7 @@ class Evidence(NamedTuple):
     part: str = ""
     alike: str = ""
     why: str = ""
+    tags: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return what there is of it."""
@@ -179,6 +180,7 @@ def find_evidence(asked: Sequence[Recall], hit: Hit) -> Evidence:
         lacks=tuple(find_word(one.term, text) for one in rare if not one.by)[:_MOST],
         place=find_anchor(text, hit.memory.anchors) if hit.parts.get("place") else "",
         part=text if at else "",
+        tags=tuple(dict.fromkeys(one.tag for one in words if one.tag)),
     )
 
 

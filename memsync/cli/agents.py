@@ -115,6 +115,8 @@ def _explain_evidence(evidence: Evidence) -> Iterator[str]:
         yield said
     if evidence.why:
         yield render.one_line(evidence.why)
+    if evidence.tags:
+        yield f"tagged {', '.join(map(render.one_line, evidence.tags))}, which the prompt names"
     if evidence.place:
         yield f"anchored to {render.one_line(evidence.place)}, which the prompt names"
     if evidence.part:

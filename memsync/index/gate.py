@@ -119,12 +119,16 @@ class Weighed(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """A word of a query as its rarest *term*, its *rarity* (0 to 1), and what of it counts for a record: by which terms, how much."""
+    """A word of a query as its rarest *term*, its *rarity* (0 to 1), and what of it counts for a record: by which terms, how much.
+
+    *tag* is the one of the record that it says and that counts as a name.
+    """
 
     term: str
     rarity: float
     by: tuple[str, ...] = ()
     counts: float = 0.0
+    tag: str = ""
 
 
 Account = Callable[[Memory], Sequence[Covered]]
@@ -184,6 +188,10 @@ class Gate:
         for by, number, counts in self._list_counting(words, hidden):
             if number in found and counts > found[number].counts:
                 found[number] = found[number]._replace(by=by, counts=counts)
+        for tag, terms in self._list_said(memory.tags):
+            for number, one in found.items():
+                if not terms.isdisjoint(map(number_of, one.by)):
+                    found[number] = one._replace(tag=tag)
         return sorted(found.values(), key=lambda one: -one.rarity)
 
     def _list_counting(self, words: frozenset[int], hidden: frozenset[int]) -> Iterator[tuple[Words, int, float]]:
@@ -211,13 +219,15 @@ class Gate:
         return _confidence(evidence) + _TINY
 
     def _find_tagged(self, tags: Sequence[str]) -> float:
-        """Return the rarity, 0 to 1, of the rarest of *tags* that the query says whole, of those that have a word of few records: they name what a record is about."""
-        rarest = 0.0
+        """Return the rarity, 0 to 1, of the rarest of *tags* that name what a record is about."""
+        return max((max(self._found(terms, frozenset())) for _, terms in self._list_said(tags)), default=0.0)
+
+    def _list_said(self, tags: Sequence[str]) -> Iterator[tuple[str, frozenset[int]]]:
+        """Yield those of *tags*, each with its terms, that the query says whole and that have a word of few records."""
         for tag in tags:
-            terms = {number_of(term) for term in self._lens.tokens(tag) if not term.startswith(EXACT)}
+            terms = frozenset(number_of(term) for term in self._lens.tokens(tag) if not term.startswith(EXACT))
             if terms <= self._words and not terms.isdisjoint(self._rare):
-                rarest = max(rarest, *self._found(frozenset(terms), frozenset()))
-        return rarest
+                yield tag, terms
 
     def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
         """Return the evidence for a record of one word; none of the parts speaks against it."""

@@ -71,6 +71,18 @@ def test_what_speaks_for_a_line_is_told_in_the_words_of_the_prompt_and_of_the_li
     assert found.injection.floor <= found.needed <= found.injection.gate
 
 
+def test_a_rare_tag_that_the_prompt_says_whole_is_told_as_one(repo, clock, line):
+    repo.write_memories(
+        line("mm-mail", "Mail leaves through Kestrel", tags=["kestrel", "mail relay"])
+        + line("mm-far", "Screenshots are made by the nightly job", tags=["screenshots"])
+    )
+    found = explain(RecallSession(Memsync.open(repo.root, clock=clock), ""), "how is the Kestrel queue drained?")
+    told = {one.entry.id: one for one in found.verdicts}
+    assert told["mm-mail"].evidence.tags == ("kestrel",)
+    assert told["mm-mail"].as_dict()["evidence"]["tags"] == ["kestrel"]
+    assert "mm-far" not in told or "tags" not in told["mm-far"].as_dict()["evidence"]
+
+
 def test_a_part_of_a_long_prompt_is_told_where_it_found_the_line(session):
     whole = "a long story of a summer in the mountains, of goats and cheese and of a train that never came " * 2
     found = explain(session, f"{whole}\n\n{ASK}\n\nand does anybody know how whales sleep in winter?")
