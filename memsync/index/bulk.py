@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -195,32 +195,38 @@ def load_arrays(database: Database, *, has_vectors: bool) -> Arrays:
     """
     records = database.ask("SELECT slot, length, scale, signs FROM record ORDER BY slot").fetchall()
     slots = np.array([slot for slot, *_ in records], np.int64)
-    said = database.ask("SELECT text, spoken, terms FROM said ORDER BY slot").fetchall()
-    if len(said) != len(records):
+    texts, forward = _load_forward(database)
+    if len(texts) != len(records):
         raise ValueError("records and what they say differ in number")
-    terms = database.ask("SELECT key, pairs FROM term ORDER BY key < 0, key").fetchall()  # as numbers without a sign
-    pairs, starts = _join([postings for _, postings in terms])
+    # The keys are numbers without a sign.
+    keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM term ORDER BY key < 0, key"))
     base = Base(
-        keys=np.array([key for key, _ in terms], np.int64).view(np.uint64),
+        keys=keys.view(np.uint64),
         starts=starts,
         slots=_renumber(slots, pairs[:, 0]),
         counts=pairs[:, 1].astype(np.float32),
         lengths=np.array([length for _, length, *_ in records], np.float32),
     )
     return Arrays(
-        texts=np.array([text for text, *_ in said], np.int64).view(np.uint64),
+        texts=texts,
         base=base,
-        forward=_load_forward(said),
+        forward=forward,
         grams=_load_grams(database),
         vectors=_load_vectors(database, records) if has_vectors else None,
     )
 
 
-def _join(blobs: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return all pairs of *blobs*, one after the other, and where those of each begin."""
-    found = [unseal(blob) for blob in blobs]
-    pairs = np.frombuffer(b"".join(found), np.int32).reshape(-1, 2)
-    return pairs, np.array([0, *accumulate(len(blob) // PAIR for blob in found)], np.int64)
+def _join(rows: Iterable[tuple[int, bytes]]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the keys of *rows*, all their pairs one after the other, and where those of each begin.
+
+    They are taken one by one: memory that all of them take a second time would stay with the process.
+    """
+    keys, starts, joined = [], [0], bytearray()
+    for key, sealed in rows:
+        joined += unseal(sealed)
+        keys.append(key)
+        starts.append(len(joined) // PAIR)
+    return np.array(keys, np.int64), np.frombuffer(joined, np.int32).reshape(-1, 2), np.array(starts, np.int64)
 
 
 def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -230,25 +236,27 @@ def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[n
     return places[numbers]
 
 
-def _load_forward(said: Sequence[tuple[Any, ...]]) -> Forward:
-    found = [(spoken, unseal(terms)) for _, spoken, terms in said]
-    sizes = np.array([(spoken, len(terms) // _KEY - spoken) for spoken, terms in found], np.int64).reshape(-1)
-    return Forward(
-        terms=np.frombuffer(b"".join(terms for _, terms in found), np.uint64),
-        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
-    )
+def _load_forward(database: Database) -> tuple[NDArray[np.uint64], Forward]:
+    """Return the hash of each text, and what it says."""
+    texts, sizes, joined = [], [], bytearray()
+    for text, spoken, sealed in database.ask("SELECT text, spoken, terms FROM said ORDER BY slot"):
+        terms = unseal(sealed)
+        joined += terms
+        texts.append(text)
+        sizes.append((spoken, len(terms) // _KEY - spoken))
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64).reshape(-1))))
+    return np.array(texts, np.int64).view(np.uint64), Forward(terms=np.frombuffer(joined, np.uint64), starts=starts)
 
 
 def _load_grams(database: Database) -> Grams:
     words = database.ask("SELECT number, word FROM word ORDER BY number").fetchall()
-    grams = database.ask("SELECT key, pairs FROM gram ORDER BY key").fetchall()
-    pairs, starts = _join([one for _, one in grams])
+    keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM gram ORDER BY key"))
     places = _renumber(np.array([number for number, _ in words], np.int64), pairs[:, 0])
     sizes = np.zeros(len(words), np.float32)
     sizes[places] = pairs[:, 1]
     letters = [word.encode() for _, word in words]
     return Grams(
-        keys=np.array([gram for gram, _ in grams], np.int64),
+        keys=keys,
         starts=starts,
         places=places,
         sizes=sizes,
