@@ -220,7 +220,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     _at_work.append(cwd)
     from memsync.clients import known
 
-    sender = known.find(client)
+    sender = known.find(client).for_sender(payload)
     if (name := sender.output_event(event)) and event not in _TOOLS:  # else it would be said at each call
         _speaks.append(lambda text: sender.answer(name, text))
     ground = None

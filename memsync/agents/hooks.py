@@ -43,6 +43,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     if event not in EVENTS:
         raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
     payload = client.read(payload)
+    client = client.for_sender(payload)
     session = RecallSession(project, session_id(payload))
     if event in TOOLS:
         from memsync.agents.tools import answer_tool  # which knows what is anchored where

@@ -18,6 +18,7 @@ from memsync.cli.memory import memory, read_text
 from memsync.cli.options import model_option, read_time, require_person, yes_option
 from memsync.errors import ImportFailed, MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
+from memsync.format.scopes import read_scope
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
 from memsync.learn.extract import Extracted
@@ -48,7 +49,10 @@ def _format_proposal(one: Proposal) -> str:
     if memory.source_session_id:
         where = f"line {where.rpartition(':')[2]}"
     replaced = f"; replaces {', '.join(map(short_id, memory.supersedes))}" if memory.supersedes else ""
-    facts = render.one_line(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where}{replaced})")
+    private = ", private" if read_scope(memory)[1] == "private" else ""
+    facts = render.one_line(
+        f"({shown_type(memory.memory_type)}, importance {memory.importance:g}{private}, {where}{replaced})"
+    )
     head = click.style(short_id(memory.id) or "-", fg="yellow")
     return terminal.flow(head, render.one_line(memory.content), facts)
 

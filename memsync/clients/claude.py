@@ -59,7 +59,7 @@ CLAUDE: Final = Client(
     lost={"session-start": ("compact", "clear")},
     asks=True,
     denies=True,
-    answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
+    answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json and takes the top only (1.0.102)
 )
 
 _QWEN_TOOLS: Final = any_of(*"read_file edit write_file run_shell_command grep_search glob web_fetch skill".split())

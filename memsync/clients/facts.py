@@ -251,6 +251,11 @@ class Client(NamedTuple):
             return ""
         return next((hook.event for hook in self.hooks if hook.name == event), "")
 
+    def for_sender(self, payload: Mapping[str, Any]) -> Client:
+        """Return this client as it answers who sent *payload*: with `both` only where that may be another than itself."""
+        is_itself = self.answer is both and bool(payload.get("transcript_path"))  # which Copilot CLI does not say
+        return self._replace(answer=nested) if is_itself else self
+
     def triggers(self, event: str, payload: Mapping[str, Any]) -> tuple[str, ...]:
         """Return which triggers of the lifecycles *event* pulls, in order."""
         if _is_among(event, payload, self.ignored):

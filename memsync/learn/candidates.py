@@ -13,6 +13,7 @@ from typing import Any, Final
 from memsync.dedup import decide
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
+from memsync.format.scopes import read_scope
 from memsync.format.textdiff import diff_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
@@ -216,10 +217,11 @@ class Candidates:
             replaces = tuple(find_live(self._project, proposal.memory.supersedes))
             tags = dict.fromkeys([*proposal.memory.tags, *(tag for entry in replaces for tag in entry.memory.tags)])
             kept = tuple(tag for tag in tags if tag != ALLOW_TAG)  # so that what was pinned stays pinned
-            memory = proposal.memory._replace(author=self._project.author, supersedes=(), tags=kept)
+            memory, said = read_scope(proposal.memory)
+            memory = memory._replace(author=self._project.author, supersedes=(), tags=kept)
             worth = max([memory.importance, *(entry.memory.importance for entry in replaces)])
             memory = memory._replace(importance=worth)
-            scope = _choose_scope(replaces, folder.place.scope)
+            scope = "private" if said == "private" else _choose_scope(replaces, folder.place.scope)
             with Named(memory.content, None if scope == "global" else self._project.layout.root) as named:
                 vetted = self._project.vetting.vet(name_all(memory, named), scope)
             is_chosen = folder is not self._here or scope != folder.place.scope

@@ -18,14 +18,17 @@ from memsync.errors import MemsyncError
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.known import Known
 from memsync.memories.project import Project
+from memsync.records import Memory
 from memsync.setup.block import BEGIN, END
 from memsync.setup.clients import home_of
 from memsync.store import checkout, files
 from memsync.system.limits import read_json
 from memsync.system.texts import count
 from memsync.transfer import sources
+from memsync.transfer.candidates import ORIGIN
 
 BRIDGED: Final = ("claude", "codex", "gemini", "qwen")
+_ABOUT: Final = re.compile(r"^(?:scope|applies_to): .*$", re.MULTILINE)  # Codex: where a group of notes holds
 _MOST: Final = 20  # candidates of one look: more would bury the rest
 
 
@@ -37,11 +40,12 @@ class Taken(NamedTuple):
 
 
 class _Notes(NamedTuple):
-    """A file with notes: the work tree that it is in, if it is in one, its form, and what marks a row that only points to a file."""
+    """A file with notes: the work tree that it is in, if it is in one, its form, whose it is, and what marks a row that only points to a file."""
 
     path: Path
     tree: Path | None = None
     kind: sources.Source = "claude-memory"
+    client: str = "claude"
     pointer: str = ""
 
 
@@ -83,14 +87,15 @@ def _list_notes(project: Project, wanted: Collection[str]) -> Iterator[_Notes]:
     for name in ("claude", "qwen"):
         if name in wanted:
             folder = _home(project, name) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root)) / "memory"
-            yield from map(_Notes, sorted((*folder.glob("*.md"), *folder.glob("pinned/*.md"))))
+            paths = sorted((*folder.glob("*.md"), *folder.glob("pinned/*.md")))
+            yield from (_Notes(path, client=name) for path in paths)
     if "claude" in wanted:
         yield from (_Notes(root / name, root, "claude-md") for name in ("CLAUDE.md", "CLAUDE.local.md"))
     if "codex" in wanted:
-        yield _Notes(_home(project, "codex") / "memories" / "MEMORY.md")
+        yield _Notes(_home(project, "codex") / "memories" / "MEMORY.md", client="codex")
     if "gemini" in wanted and (kept := _find_gemini_folder(project, root)):
         paths = sorted((*kept.glob("*.md"), *kept.glob(".inbox/private/*.patch")))
-        yield from (_Notes(path, kind="claude-md", pointer=str(kept)) for path in paths)
+        yield from (_Notes(path, kind="claude-md", client="gemini", pointer=str(kept)) for path in paths)
 
 
 def _find_gemini_folder(project: Project, root: Path) -> Path | None:
@@ -119,10 +124,21 @@ def _read(notes: _Notes) -> Iterator[Proposal]:
         text = _keep_added(text)
     if notes.pointer:
         text = "\n".join("" if notes.pointer in row else row for row in text.splitlines())
-    text = _drop_known(text, checkout.read_committed(path) if tree else None)
+    text = _drop_known(
+        _ABOUT.sub("", text) if notes.client == "codex" else text, checkout.read_committed(path) if tree else None
+    )
     for one in sources.read_bytes(text.encode(), str(path), notes.kind):
         if one.memory:
-            yield Proposal(memory=one.memory, rationale="noted by the client itself", where=one.where)
+            yield Proposal(
+                memory=_name_client(one.memory, notes), rationale="noted by the client itself", where=one.where
+            )
+
+
+def _name_client(memory: Memory, notes: _Notes) -> Memory:
+    """Return *memory* with the client that noted it, where the form of the file is another's."""
+    where = str(memory.extra.get(ORIGIN)).partition(": ")[2]
+    named = {ORIGIN: f"{notes.client}: {where}"} if notes.client != "claude" else {}
+    return memory._replace(extra={**memory.extra, **named})
 
 
 def _keep_added(patch: str) -> str:

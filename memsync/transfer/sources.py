@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
 from memsync.errors import ImportFailed, Remedy, UsageError
 from memsync.format import jsonl
+from memsync.format.scopes import KEY
 from memsync.memories.imports import Candidate
 from memsync.skills.file import load_front
 from memsync.store import files
@@ -270,11 +272,18 @@ def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:
     kind = _find_claude_type(about)
     body = _FRONT.sub("", text).strip()
     if kind not in _CLAUDE_TYPES or len(body) > _WHOLE:
-        yield from read_statements(text, name)
+        found = read_statements(text, name)
+        yield from map(_keep_private, found) if kind == "user" else found
         return
     start = text[: text.find(body)].count("\n") + 1 if body else 1
     content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or about.get("description")
-    yield make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
+    one = make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
+    yield _keep_private(one) if kind == "user" else one
+
+
+def _keep_private(one: Candidate) -> Candidate:
+    """Return *one* as what is about its user, and not for others on the project."""
+    return replace(one, memory=one.memory and one.memory._replace(extra={**one.memory.extra, KEY: "private"}))
 
 
 def _find_claude_type(about: Mapping[str, Any]) -> str:

@@ -57,6 +57,13 @@ def test_what_is_told_to_claude_code_is_there_for_copilot_too_and_no_other_clien
         assert set(found) <= {"hookSpecificOutput", "additionalContext"}
 
 
+def test_claude_code_itself_is_told_once_and_not_in_the_shape_of_copilot_too(repo):
+    memsync("memory", "add", FACT, cwd=repo.root)
+    own = {"session_id": "c", "cwd": str(repo.root), "prompt": ASK, "transcript_path": "/nowhere/c.jsonl"}
+    out = memsync("hook", "prompt", "--client", "claude", cwd=repo.root, stdin=json.dumps(own)).out
+    assert (out.count(FACT), set(json.loads(out))) == (1, {"hookSpecificOutput"})
+
+
 def add_others(repo, count: int = 12) -> None:
     for number in range(count):
         memsync("memory", "add", f"Sensor {number} is in hall {number * 31}", "--importance", "0.9", cwd=repo.root)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers import memsync
 
 from memsync import Memsync
 from memsync.clients import known
@@ -72,6 +73,30 @@ def test_doctor_and_init_name_what_a_client_noted_for_itself_and_no_memory_says(
         assert any(one.what.endswith("`memsync sync` proposes them") for one in examine(project))
         project.remember("Invoices are rounded half to even, as the tax office demands.")
         assert [one for one in examine(project) if one.where == "Claude Code"] == []
+
+
+def test_a_note_on_the_user_waits_as_private_and_stays_private(repo, notes):
+    (notes / "staging.md").write_text(
+        "---\ntype: user\n---\n\nThe user is the release manager and prefers short answers.\n"
+    )
+    look(repo)
+    shown = memsync("candidates", cwd=repo.root).out
+    assert "importance 0.5, private, " in shown
+    assert memsync("approve", "--all", cwd=repo.root).code == 0
+    (stored,) = memsync("list", "--json", cwd=repo.root).json["memories"]
+    assert (stored["scope"], "release manager" in repo.memories.read_text()) == ("private", False)
+    assert memsync("import", str(notes), cwd=repo.root).code == 0
+    assert "release manager" not in repo.memories.read_text()
+
+
+def test_what_codex_noted_is_called_its_own_and_where_it_holds_is_no_memory(repo, home):
+    path = home / ".codex" / "memories" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("scope: release work\napplies_to: cwd=/x\n\n- Releases are cut from the main branch on Tuesdays.\n")
+    assert [text for text, _ in look(repo, "codex")] == ["Releases are cut from the main branch on Tuesdays."]
+    with Memsync.open(repo.root) as project:
+        (waiting,) = Candidates(project).memories()
+        assert str(waiting.memory.extra["imported_from"]).startswith("codex: ")
 
 
 def test_what_qwen_code_keeps_is_found_as_that_of_claude_code(repo, notes):
