@@ -97,8 +97,7 @@ class Hooks:
         found = from_session(self.project, session, session.id)
         candidates = Candidates(self.project)
         learned = []
-        best = [one for one in found.proposed if one.memory.importance >= LEAST_OF_ONE]
-        for one in candidates.propose(best, most=MOST_OF_ONE):
+        for one in candidates.propose(found.proposed, most=MOST_OF_ONE, least=LEAST_OF_ONE):
             with suppress(MemsyncError):  # such as a secret, which waits
                 learned += [self._name(done.entry.memory) for done in candidates.approve([one.memory.id])]
         return learned

@@ -33,17 +33,22 @@ _REFUSED: Final = "rejected.jsonl"  # what was rejected, word for word, for thos
 
 _AGAIN: Final = 0.05  # importance for each more session that taught it
 _MOST_IMPORTANT: Final = 0.9
+_MOST_HEARD: Final = 200  # of what only one session taught, the newest
 _SAME: Final = 0.8  # share of the words from which two that do not contradict each other are one lesson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A memory that may be worth keeping: why, and where it was read (`file:line`); `also`: sessions that taught it again."""
+    """A memory that may be worth keeping: why, and where it was read (`file:line`); `also`: sessions that taught it again.
+
+    `heard`: nobody is asked about it before another session teaches it too.
+    """
 
     memory: Memory
     rationale: str = ""
     where: str = ""
     also: tuple[str, ...] = ()
+    heard: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record with rationale and where."""
@@ -153,11 +158,12 @@ class Candidates:
 
     # memories
 
-    def propose(self, proposals: Iterable[Proposal], *, most: int | None = None) -> list[Proposal]:
+    def propose(self, proposals: Iterable[Proposal], *, most: int | None = None, least: float = 0.0) -> list[Proposal]:
         """Put memories up for approval, and return those that are new: not stored, not waiting and not rejected before.
 
         What waits already and was learned in another session again is one proposal that says so, and a more important
-        one. *most*: how many at most; the most important ones, in the order given.
+        one. *most*: how many at most; the most important ones, in the order given. What is less important than *least*
+        is only heard: other sessions that teach it too put it up.
         """
         with self._here.writing():
             waiting = {one.memory.id: one for one in self._here.read_memories()}
@@ -167,16 +173,19 @@ class Candidates:
             for proposal in proposals:
                 if again := _find_again(proposal, (*waiting.values(), *found)):
                     if again.memory.id in waiting:
-                        waiting[again.memory.id] = _merge(again, proposal)
+                        merged = waiting[again.memory.id] = _merge(again, proposal)
+                        if again.heard and max(merged.memory.importance, proposal.memory.importance) >= least:
+                            found.append(replace(waiting.pop(again.memory.id), heard=False))
                     continue
                 hash_ = content_hash(proposal.memory.content)
                 if hash_ in known or any(store.by_hash(hash_) for store in self._project.stores.values()):
                     continue
                 known.add(hash_)
                 memory = proposal.memory._replace(id=derive_id(proposal.memory.content))
-                found.append(replace(proposal, memory=memory))
-            found = best_of(found, most)
-            self._here.write_memories([*waiting.values(), *found])
+                found.append(replace(proposal, memory=memory, heard=memory.importance < least))
+            heard = [one for one in (*waiting.values(), *found) if one.heard][-_MOST_HEARD:]
+            found = best_of([one for one in found if not one.heard], most)
+            self._here.write_memories([*heard, *(one for one in waiting.values() if not one.heard), *found])
         if found:
             ids = " ".join(one.memory.id for one in found)
             self._project.journal.note_change(f"proposed {count(len(found), 'memory')}", f"reject {ids}")
@@ -187,7 +196,8 @@ class Candidates:
         found: dict[str, Proposal] = {}
         for folder in self._all:
             for one in folder.read_memories():
-                found.setdefault(one.memory.id, one)
+                if not one.heard:
+                    found.setdefault(one.memory.id, one)
         return list(found.values())
 
     def get(self, ref: str) -> Proposal:
@@ -283,7 +293,7 @@ class Candidates:
         with self._here.writing():
             self._here.drop_rejected({content_hash(proposal.memory.content)})
             waiting = self._here.read_memories()
-            if proposal.memory.id not in {one.memory.id for one in waiting}:
+            if proposal.memory.id not in {one.memory.id for one in waiting if not one.heard}:
                 self._here.write_memories([*waiting, proposal])
 
     def take_again(self, proposal: Proposal) -> None:
@@ -433,9 +443,13 @@ def _find_again(new: Proposal, others: Iterable[Proposal]) -> Proposal | None:
 
 
 def _merge(waiting: Proposal, new: Proposal) -> Proposal:
-    """Return *waiting* with where *new* was learned as well, if that is another session."""
+    """Return *waiting* with where *new* was learned as well, if that is another session.
+
+    Words that were only heard, and are the same to the letter, are rather those of a template.
+    """
     memory, session = waiting.memory, new.memory.source_session_id
-    if session in {memory.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}:
+    is_template = waiting.heard and memory.content == new.memory.content and not (memory.anchors or memory.triggers)
+    if is_template or session in {memory.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}:
         return waiting
     importance = round(min(memory.importance + _AGAIN, max(_MOST_IMPORTANT, memory.importance)), 2)
     triggers = tuple(dict.fromkeys((*memory.triggers, *new.memory.triggers)))
@@ -461,6 +475,7 @@ def make_record(proposal: Proposal) -> Memory:
         "rationale": proposal.rationale,
         "where": proposal.where,
         **({"also": list(proposal.also)} if proposal.also else {}),
+        **({"heard": True} if proposal.heard else {}),
     }
     return proposal.memory._replace(extra={**proposal.memory.extra, **about})
 
@@ -470,7 +485,8 @@ def make_proposal(memory: Memory) -> Proposal:
     extra = dict(memory.extra)
     rationale, where, also = str(extra.pop("rationale", "")), str(extra.pop("where", "")), extra.pop("also", ())
     also = tuple(map(str, also)) if isinstance(also, list) else ()
-    return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where, also=also)
+    heard = extra.pop("heard", None) is True
+    return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where, also=also, heard=heard)
 
 
 def find_live(project: Project, ids: Iterable[str]) -> Iterator[Entry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -18,10 +19,10 @@ from memsync.learn.corrections import find_corrected, reword
 from memsync.learn.known import Known
 from memsync.learn.repairs import find_missing_in, repairs
 from memsync.learn.rules import has
-from memsync.learn.said import Lesson, is_ruled, lessons
+from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said
-from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, is_said_to_last, why_dropped
+from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, instruction_files, is_said_to_last, why_dropped
 from memsync.llm.answers import NUMBER, TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
@@ -49,11 +50,14 @@ _WHY: Final = {
     "corrected": "the user put the agent right",
     "user": "the user said so",
     "failed": "it failed, and then it worked",
-    "agent": "the agent found it out, a command shows it, and the user agreed",
 }
-_WORTH, _EACH, _MOST = 0.65, 0.05, 0.8  # importance of a failure that was met once, of each more time, and the most
+_WORTH, _EACH, _MOST = (
+    0.6,
+    0.05,
+    0.8,
+)  # importance of a failure that nothing shows to come back, of each time, and the most
 _CORRECTED, _RULED = 0.75, 0.7  # and at least of what the user put right, and of what is said with a word of a rule
-_PASSING = 0.6  # and at most of what else was said
+_PASSING = 0.6  # and at most of what is said with such a word in a long message, or as a requirement; less of what else was said
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -86,7 +90,7 @@ def extract(
 ) -> Extracted:
     """Propose the memories that *source* holds: a transcript, or any text or Markdown. They wait for approval.
 
-    At most *most*, and of what rules find only what is *least* important or more.
+    At most *most*, and of what rules find only what is *least* important or more, or was learned of another session too.
 
     Raises:
         ImportFailed: it cannot be read.
@@ -112,9 +116,11 @@ def extract(
         due = {one.line: one for one in heard if one.triggers}
         proposed = (_name_session(_make_due(one, due), session.id) for one in result.proposed)
         result = _leave_out_known(project, replace(result, proposed=tuple(proposed)))
-    if result.by == "rules":
-        result = replace(result, proposed=tuple(one for one in result.proposed if one.memory.importance >= least))
-    new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
+    least = least if result.by == "rules" else 0.0
+    if dry_run:
+        new = best_of([one for one in result.proposed if one.memory.importance >= least], most)
+    else:
+        new = Candidates(project).propose(result.proposed, most=most, least=least)
     return replace(result, proposed=tuple(new), note=note)
 
 
@@ -130,7 +136,20 @@ def _hear(project: Project, session: Session) -> list[Lesson]:
     root = project.layout.root
     find_missing = find_missing_in(session.cwd, lambda path: root is None or (root / path).exists())
     found = (*lessons(list(transcripts.list_steps(session.events))), *repairs(session.events, find_missing))
-    return [place(one, session.cwd, root) for one in found]
+    return [_count_said(place(one, session.cwd, root), root) for one in found]
+
+
+def _count_said(one: Lesson, root: Path | None) -> Lesson:
+    """Return *one*, met once more if it is about a name that is wrong and that an instruction file says: others will look for it too."""
+    wrong = ["/".join(text[5:].split("/")[-2:]) for text in one.triggers if text.startswith("not: ")]
+    if one.times > 0 or not wrong or root is None:
+        return one
+    for path in instruction_files(root):
+        with suppress(OSError):
+            text = path.read_text("utf-8", "replace")
+            if any(name in text for name in wrong):
+                return one._replace(times=1)
+    return one
 
 
 def _make_due(one: Proposal, due: Mapping[int, Lesson]) -> Proposal:
@@ -195,13 +214,13 @@ def _read_text(source: Path) -> str:
 
 
 def _read_conversation(session: Session, heard: Iterable[Lesson]) -> Iterator[Statement]:
-    """Yield what the rules listen to, for a model: the user's words, what failed and then worked, and what the agent found out."""
+    """Yield what the rules listen to, for a model: the user's words, and what failed and then worked."""
     for step in transcripts.list_steps(session.events):
         if isinstance(step, Said) and step.by == "user":
             about = f", refusing `{step.refused.command or ' '.join(step.refused.files)}`" if step.refused else ""
             for one in statements(step.text):
                 yield Statement(f"user{about}: {one.text}", step.line)
-    yield from (Statement(f"{one.by}: {one.text}", one.line) for one in heard if one.by in ("failed", "agent"))
+    yield from (Statement(f"{one.by}: {one.text}", one.line) for one in heard if one.by == "failed")
 
 
 def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extracted:
@@ -227,7 +246,9 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
         else:
             memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
             if one.by == "failed":
-                memory = memory._replace(memory_type="fact", importance=min(_WORTH + _EACH * (one.times - 1), _MOST))
+                memory = memory._replace(
+                    memory_type="fact", importance=round(min(_WORTH + _EACH * one.times, _MOST), 2)
+                )
             else:
                 memory = memory._replace(importance=_weigh(one, memory.importance))
             proposed.append(Proposal(memory=memory, rationale=_WHY[one.by], where=f"{name}:{one.line}"))
@@ -235,11 +256,10 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
 
 
 def _weigh(one: Lesson, worth: float) -> float:
-    """Return the importance of what was said, *worth* by its wording alone: little unless it was a refusal or has the word of a rule."""
-    is_corrected = one.by == "corrected" and has("manner", one.text)  # how something is to be done
-    if one.by == "refused" or is_corrected or (one.by != "agent" and is_ruled(one.text)):
-        return max(worth, _RULED if one.by == "user" else _CORRECTED)
-    return min(worth, _PASSING)
+    """Return the importance of what the user said, *worth* by its wording alone: little unless it says that it lasts."""
+    if not one.times:
+        return min(worth, _PASSING) if has("rule", one.text) or has("rather", one.text) else round(_PASSING - _EACH, 2)
+    return max(worth, _RULED if one.by == "user" else _CORRECTED)
 
 
 def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:

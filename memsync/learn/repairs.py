@@ -23,7 +23,6 @@ _NEAR: Final = 12  # calls behind a failure in which its repair is looked for
 _SHORT: Final = 100  # characters of a command or a line of code that is told
 _FILE: Final = re.compile(r"/[\w.-]*\.\w+\b")  # of the hour: what has to run before is for all of them
 _ALIKE: Final = 0.8  # of two names
-_DIFFERENT: Final = 4  # words in which a command that works may differ from the one that failed
 _EDITS: Final = frozenset({"edit", "multiedit", "write", "replace", "write_file", "apply_patch", "notebookedit"})
 _PATHS: Final = ("file_path", "absolute_path", "path", "filePath", "notebook_path")
 _PARTS: Final = frozenset("apps packages crates services libs modules plugins".split())  # folders of packages
@@ -64,7 +63,7 @@ def repairs(recorded: Iterable[Event], find_missing: FindMissing) -> list[Lesson
             counts[failure.name] += 1
             if failure.name not in found and (lesson := explain(failure, tried, number, find_missing)):
                 found[failure.name] = lesson
-        if not classes and one.result.failed and (lesson := _find_variant(tried, number)):
+        if not classes and one.result.failed and (lesson := _find_earlier(tried, number)):
             found.setdefault(lesson.text, lesson)
     return [lesson._replace(times=lesson.times + max(counts[name], 1) - 1) for name, lesson in found.items()]
 
@@ -185,9 +184,10 @@ def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing
     parent = str(name.parent)
     if not name.suffix and parent != "." and any(f"/{parent}/" in f"/{path}" for path in there):
         if any(f"/{path}".rpartition(f"/{parent}/")[2].startswith(name.name) for path in there):
-            return _tell(f"There is no folder `{missing}`; its files are `{missing}*`.", one, (), f"not: {missing}")
+            text = f"There is no folder `{missing}`; its files are `{missing}*`."
+            return _tell(text, one, (), f"not: {missing}")._replace(times=0)
         text = f"There is no folder `{missing}`; look in `{parent}`."
-        return _tell(text, one, (), f"not: {missing}")._replace(times=0)  # once, a guess; again, a lesson
+        return _tell(text, one, (), f"not: {missing}")._replace(times=-1)
     return None
 
 
@@ -234,7 +234,8 @@ def _list_paths(call: Call) -> Iterator[str]:
 
 
 def _tell_name(missing: str, path: str, one: Tried) -> Lesson:
-    return _tell(f"There is no `{missing}`; it is `{path}`.", one, (path,), f"not: {missing}")
+    """Return that *missing* is *path*: once, a guess of the hour; met again, a lesson."""
+    return _tell(f"There is no `{missing}`; it is `{path}`.", one, (path,), f"not: {missing}")._replace(times=0)
 
 
 def _tell(text: str, one: Tried, anchors: tuple[str, ...], trigger: str) -> Lesson:
@@ -294,23 +295,24 @@ def _share(one: str, other: str) -> float:
     return len(here & there) / max(len(here | there), 1)
 
 
-# a command that works with a change, or after another
+# a command that has to run before
 
 
-def _find_variant(tried: Sequence[Tried], number: int) -> Lesson | None:
-    """Return how a command that failed works, if nothing was edited in between: in other words, or after another command."""
+def _find_earlier(tried: Sequence[Tried], number: int) -> Lesson | None:
+    """Return what had to run before a command that failed, if nothing was edited in between."""
     one = tried[number]
     failed = _strip_output(one.call.command)
     is_everywhere = next(iter(find_words(failed)), "git") == "git"
     if (
         has("of the hour", one.result.text)
         or len(failed) > _SHORT
-        or is_look(failed)
         or "\n" in failed
         or is_everywhere
+        or is_look(failed)
     ):
         return None
-    line = _find_complaint(one.result.text)
+    rows = map(one_line, one.result.text.splitlines())
+    line = next((row for row in rows if has("complaint", row) and len(row) <= _SHORT), "")
     between: list[str] = []
     for later in tried[number + 1 : number + 1 + _NEAR]:
         command = _strip_output(later.call.command)
@@ -318,15 +320,11 @@ def _find_variant(tried: Sequence[Tried], number: int) -> Lesson | None:
             return None
         if not command or is_look(command) or not later.works:
             continue
-        text = ""
-        is_after = command == failed and len(between) == 1 and between[0] != failed and not _FILE.search(between[0])
-        if is_after and (line or between[0].startswith(failed)):
-            text = f"`{failed}` fails until `{between[0]}` has run."
-        elif line and command != failed and len(command) <= _SHORT and _is_variant(failed, command):
-            text = f"`{failed}` fails (“{line}”); `{command}` works."
-        if text:
+        if command == failed:
+            is_told = len(between) == 1 and not _FILE.search(between[0]) and (line or between[0].startswith(failed))
+            text = f"`{failed}` fails until `{between[0]}` has run." if is_told else ""
             due = (f"fails: {line}",) if line else ()
-            return Lesson(text, one.call.line, "failed", (f"$ {head_of(failed)}",), due)
+            return Lesson(text, one.call.line, "failed", (f"$ {head_of(failed)}",), due, times=0) if text else None
         between.append(command)
     return None
 
@@ -335,25 +333,6 @@ def _strip_output(command: str) -> str:
     """Return *command* without the folder it runs in and without where its output goes."""
     command = re.sub(r"^cd \S+ && ", "", command)
     return re.sub(r"\s*\d?>(?:&\d|/dev/null)|\s*\| (?:head|tail)\b[^|]*$", "", command)
-
-
-def _find_complaint(text: str) -> str:
-    """Return the line by which a command says what is wrong; "" where it says nothing."""
-    rows = [one_line(row) for row in text.splitlines()]
-    return next((row for row in rows if has("complaint", row) and len(row) <= _SHORT), "")
-
-
-def _is_variant(failed: str, command: str) -> bool:
-    """Tell whether two commands differ in options, variables or what starts them, and in nothing else."""
-    one, other = failed.split(), command.split()
-    if head_of(failed) != head_of(command) and not command.endswith(failed):
-        return False
-    changed = {*one} ^ {*other}
-    return (
-        bool(changed)
-        and len(changed) <= _DIFFERENT
-        and all(re.match(r"-|\w+=|(?:env|npx|uv|run|sudo|bash|mise|exec)$", word) for word in changed)
-    )
 
 
 def find_missing_in(there: str, known: Callable[[str], bool]) -> FindMissing:

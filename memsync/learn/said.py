@@ -1,7 +1,7 @@
 """What was said in a session that lasts: first what the user refused and put right, then their rules, decisions and facts.
 
-By wording alone: what is doubted, asked, hoped, pasted or only true now is left out, and so is what was taken back. The
-agent is believed only what the commands around it show.
+By wording alone: what is doubted, asked, hoped, pasted or only true now is left out, and so is what was taken back.
+What the agent says is not listened to.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup import decide
-from memsync.learn.digest import is_correction, is_look
+from memsync.learn.digest import is_correction
 from memsync.learn.rules import has, list_rules, pattern
 from memsync.learn.statements import statements
-from memsync.learn.transcripts import Call, Said, Step
+from memsync.learn.transcripts import Call, Step
 from memsync.memories import commands
 
-Source = Literal["refused", "corrected", "user", "agent", "failed"]
+Source = Literal["refused", "corrected", "user", "failed"]
 
 _LONGEST: Final = 300
 _JOINED: Final = 3  # sentences of one message that are kept as one
@@ -40,7 +40,8 @@ _FILE: Final = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,8}|[\w.@-]+/[\w./@-]+")
 class Lesson(NamedTuple):
     """A statement that lasts, the line it was said in and who said it; what it is about, and what makes it due.
 
-    The files among its anchors are named as the call named them. `times`: how often it was met in the session.
+    The files among its anchors are named as the call named them. `times`: how often it was met in the session, 0 where
+    the session alone does not show that it lasts.
     """
 
     text: str
@@ -52,23 +53,35 @@ class Lesson(NamedTuple):
 
 
 def lessons(steps: Sequence[Step]) -> list[Lesson]:
-    """Return what *steps* say that lasts, in order: of what contradicts, the later; of both, the user's."""
+    """Return what the user says in *steps* that lasts, in order: of what contradicts, the later."""
     found: list[Lesson] = []
-    before: Step | None = None
     for number, step in enumerate(steps):
-        if isinstance(step, Call):
-            pass
-        elif step.by == "user":
-            found = _take_back(found, step.text)
-            is_told = step.refused is not None or (before is not None and is_correction(step.text))
-            by: Source = "refused" if step.refused else "corrected" if is_told else "user"
-            said = _judge_user(step.text, step.refused, is_told=is_told)
-            found += [Lesson(text, step.line, by, _find_anchors(step.refused)) for text in said]
-        else:
-            is_true = _is_confirmed(steps, number) and _is_shown(steps, number)
-            found += [Lesson(text, step.line, "agent") for text in _judge_agent(step.text) if is_true]
-        before = step
+        if isinstance(step, Call) or step.by == "agent":
+            continue
+        found = _take_back(found, step.text)
+        is_told = step.refused is not None or (number > 0 and is_correction(step.text))
+        by: Source = "refused" if step.refused else "corrected" if is_told else "user"
+        is_long = len(step.text.split()) > _MANY
+        for text in _judge_user(step.text, step.refused, is_told=is_told):
+            times = int(not is_long and _says_that_it_lasts(text, by))
+            found.append(Lesson(text, step.line, by, _find_anchors(step.refused), times=times))
     return _drop_contradicted(found)
+
+
+def _says_that_it_lasts(said: str, by: Source) -> bool:
+    """Tell whether a statement says by a word that it lasts, or how something is to be done, against what was just done.
+
+    What must be is mostly a requirement of the task.
+    """
+    if by != "refused" and has("required", said) and not has("lasting", said):
+        return False
+    if any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers")):
+        return True
+    if by == "user" or has("wanted", said):
+        return False
+    return has("manner", said) or (
+        by == "refused" and any(has(name, said) for name in ("rather", "policy", "unwanted"))
+    )
 
 
 def _find_anchors(call: Call | None) -> tuple[str, ...]:
@@ -224,12 +237,6 @@ def _lasts(said: str, message: _Message) -> bool:
     return _is_general(said, message, len(words))
 
 
-def is_ruled(said: str) -> bool:
-    """Tell whether a statement says by a word that it lasts: a rule, a decision, a habit, a preference; in one of the languages that are heard."""
-    is_short = len(said) <= _LONGEST
-    return is_short and any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers"))
-
-
 def _is_general(said: str, message: _Message, words: int) -> bool:
     """Tell whether a sentence without the words of a rule is one, or states a fact about something exact."""
     if has("policy", said):
@@ -239,54 +246,17 @@ def _is_general(said: str, message: _Message, words: int) -> bool:
     return has("states", said) and (has("hard", said) or has("named thing", said) or message.is_kept)
 
 
-def _judge_agent(text: str) -> Iterator[str]:
-    """Yield what the agent found out in one short message; a report is none."""
-    if len(text.split()) > _MANY or re.search(r"(?m)^(?:#|\s*(?:[-*]|\d+\.) |\*\*)", text):
-        return
-    for sentence, _ in sentences(text):
-        said = pattern("then").sub("", strip(sentence)).strip(" ,;")
-        if sentence.endswith(("?", ":")) or any(has(name, said) for name in ("doubt", "doing", "anaphor")):
-            continue
-        if len(said) <= _LONGEST and has("found", said) and has("hard", said):
-            yield as_statement(said)
-
-
-def _is_confirmed(steps: Sequence[Step], number: int) -> bool:
-    """Tell whether the user's next words begin with a yes, or with praise."""
-    later = (step.text for step in steps[number + 1 :] if isinstance(step, Said) and step.by == "user")
-    return has("confirms", next(later, ""))
-
-
-def _is_shown(steps: Sequence[Step], number: int) -> bool:
-    """Tell whether commands show what the agent says in *number*: one had failed, and the next one works, or the last did already.
-
-    A command beyond the user's words shows nothing of it.
-    """
-    before, after = _list_ran(reversed(steps[:number])), _list_ran(steps[number + 1 :])
-    return any(before) and (after[:1] == [False] or before[:1] == [False])
-
-
-def _list_ran(steps: Iterable[Step]) -> list[bool]:
-    """Return of the commands in *steps*, up to the user's next words, whether they failed; those that only look do not count."""
-    said = takewhile(lambda step: not (isinstance(step, Said) and step.by == "user"), steps)
-    ran = (step for step in said if isinstance(step, Call) and step.kind == "command" and step.failed is not None)
-    return [bool(call.failed) for call in ran if call.failed or not is_look(call.command)]
-
-
 def _take_back(found: list[Lesson], text: str) -> list[Lesson]:
     """Drop what the user said before where *text* takes it back: all that has its words, or the last where it names nothing."""
     if not (taken := pattern("undone").search(text)):
         return found
-    last = max((one.line for one in found if one.by != "agent"), default=0)
+    last = max((one.line for one in found), default=0)
     exact = set(re.findall(r"\b\w*\d\w*\b|`[^`]+`", taken[0]))
     return [
         one
         for one in found
-        if one.by == "agent"
-        or (
-            not exact & set(re.findall(r"\w+", one.text))
-            and (exact or one.line != last or not _share(one.text, taken[0]))
-        )
+        if not exact & set(re.findall(r"\w+", one.text))
+        and (exact or one.line != last or not _share(one.text, taken[0]))
     ]
 
 
@@ -296,20 +266,12 @@ def _share(one: str, other: str) -> bool:
 
 
 def _drop_contradicted(found: Sequence[Lesson]) -> list[Lesson]:
-    """Keep of each two that contradict the user's, else the later; of two that say the same the longer."""
+    """Keep of each two that contradict each other the later, and of two that say the same the first."""
     kept: list[Lesson] = []
     for one in found:
-        beaten = False
-        for other in list(kept):
-            relation = decide(one.text, other.text, 0.0).relation
-            if relation == "contradicts":
-                if one.by == "agent" and other.by != "agent":
-                    beaten = True
-                else:
-                    kept.remove(other)
-            elif relation == "duplicate" or (relation == "contained" and one.by == "agent"):
-                beaten = True
-        if not beaten:
+        relations = [decide(one.text, other.text, 0.0).relation for other in kept]
+        kept = [other for other, relation in zip(kept, relations, strict=True) if relation != "contradicts"]
+        if "duplicate" not in relations:
             kept.append(one)
     return kept
 

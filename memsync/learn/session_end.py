@@ -20,7 +20,7 @@ from memsync.system.texts import count
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
 MOST_MEMORIES: Final = 50
 MOST_OF_ONE: Final = 5  # memories of one session, the best: what can be judged in a minute
-LEAST_OF_ONE: Final = 0.65  # their importance: without a word of a rule, what is said is mostly of the hour
+LEAST_OF_ONE: Final = 0.65  # their importance: without strong evidence, what is said or fails is mostly of the hour
 MOST_SKILLS: Final = 5
 _FEWEST_COMMANDS: Final = 2
 _NAME_WORDS: Final = 4

@@ -9,7 +9,7 @@ import sessions
 
 from memsync.learn.extract import extract
 from memsync.learn.said import lessons
-from memsync.learn.transcripts import Call, Said
+from memsync.learn.transcripts import Said
 
 SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.txt"))
 
@@ -17,15 +17,6 @@ SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.txt"))
 def said(*texts: str) -> list[str]:
     """Return what is learned where the user says *texts* in turn."""
     return [one.text for one in lessons([Said("user", text, number) for number, text in enumerate(texts, 1)])]
-
-
-def found_out(text: str, *, worked: bool, then: str = "great") -> list[str]:
-    """Return what is learned where the agent says *text* after a command failed, which *worked* or not then, and the user *then*."""
-    ran, again = (
-        Call(tool="Bash", kind="command", line=1, command="make test", failed=failed) for failed in (True, not worked)
-    )
-    steps = [ran, Said("agent", text, 2), again]
-    return [one.text for one in lessons([*steps, *([Said("user", then, 3)] if then else [])])]
 
 
 def test_of_realistic_sessions_most_is_learned_with_little_noise_and_nothing_wrong(project, tmp_path):
@@ -103,19 +94,39 @@ def test_what_was_taken_back_is_not_learned():
     assert said("The port is 8080.", "no, the port is 8081") == ["The port is 8081."]
 
 
-def test_the_agent_is_believed_what_commands_show_and_the_user_confirms():
-    fact = "The J-Link needs `PROBE=jlink`."
-    assert found_out(f"Great! {fact} I'll go on.", worked=True) == [fact]
-    assert found_out(fact, worked=False) == []
-    assert found_out(fact, worked=True, then="what about the debugger?") == []
-    assert (
-        lessons([Said("agent", fact, 1), Call(tool="Bash", kind="command", line=2, command="make", failed=False)]) == []
-    )
-    assert found_out(f"# Report\n\n- {fact}", worked=True) == []
-    assert found_out("It might be that the J-Link needs `PROBE=jlink`.", worked=True) == []
-    assert found_out("The port must be 8080.", worked=True, then="no, the port must be 8081") == [
-        "The port must be 8081."
+def test_what_the_agent_says_is_not_learned_whatever_the_user_says_to_it():
+    steps = [
+        Said("user", "why?", 1),
+        Said("agent", "The J-Link must always have `PROBE=jlink`.", 2),
+        Said("user", "great", 3),
     ]
+    assert lessons(steps) == []
+
+
+LONG = (
+    "Here is how the page looks to our guests when they come in from the shop with something in their basket, and how it ends. "
+    * 3
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "lasts"),
+    [
+        ("never push to main", True),
+        ("we use the outbox for events", True),
+        (f"{LONG} We use the outbox for events.", False),  # a specification
+        ("The form must have a title.", False),  # of the task
+        ("The form must always have a title.", True),
+        ("let's stick with the current design", False),
+    ],
+)
+def test_a_rule_lasts_if_it_is_said_by_itself_and_is_not_a_requirement(message, lasts):
+    assert bool([one for one in lessons([Said("user", message, 1)]) if one.times]) is lasts
+
+
+def test_not_to_write_code_now_is_not_learned():
+    assert said("no, don't write code", "don't run anything") == []
+    assert said("do not write code without a test, as it breaks") == ["Do not write code without a test, as it breaks."]
 
 
 def test_a_correction_is_marked_as_one():

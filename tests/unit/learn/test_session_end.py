@@ -86,6 +86,33 @@ def test_the_most_important_get_the_room(project):
     assert [one.memory.content for one in found] == ["one of great worth", "one of some worth"]
 
 
+def hear(project: Memsync, session: str, text: str) -> list[str]:
+    """Return what is put up where *session* teaches *text*, which is less important than what is asked about."""
+    memory = Memory(id="", content=text, importance=0.6, source_session_id=session)
+    return [one.memory.content for one in Candidates(project).propose([Proposal(memory=memory)], least=0.65)]
+
+
+def test_what_one_session_says_without_much_evidence_waits_for_another_that_says_it_too(project):
+    rule = "Every form of the shop must have a title for the reader."
+    assert hear(project, "a", rule) == hear(project, "a", rule) == []
+    assert Candidates(project).count()["memories"] == 0
+    assert hear(project, "b", rule) == []  # the same to the letter: a template
+    assert hear(project, "c", "Every form of our shop must have a title for the reader!") == [rule]
+    assert [one.also for one in Candidates(project).memories()] == [("c:",)]
+
+
+def test_only_the_newest_of_what_was_heard_is_remembered(project):
+    memories = (
+        Memory(id="", content=f"window{number} wall{number} must hold", importance=0.6, source_session_id=f"s{number}")
+        for number in range(230)
+    )
+    assert Candidates(project).propose([Proposal(memory=one) for one in memories], least=0.65) == []
+    data = (Candidates(project).directory / "memories.jsonl").read_bytes()
+    assert data.count(b"\n") == 200
+    assert b"window229" in data
+    assert b"window29 " not in data
+
+
 def test_it_is_left_alone_where_it_is_off_or_there_is_nothing(project, repo, clock, home):
     assert why_not(project, str(CLAUDE)) == "this project has no store"
     assert not (repo.root / ".gobby").exists()
