@@ -257,7 +257,7 @@ def keep(directory: Path, idle: float) -> None:
 )
 @click.option("--audience", default="", metavar="URL", help="What such tokens are for: the address of this server.")
 def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience: str) -> None:
-    """Serve the hub: REST at /v1, MCP at /mcp, for whoever has a token.
+    """Serve the hub: pages at /, REST at /v1, MCP at /mcp, for whoever has a token.
 
     TLS is for the proxy in front of it. /openapi.json describes it, /livez and
     /readyz say whether it and its database are well, /metrics counts. A forge's webhooks go to
@@ -271,12 +271,14 @@ def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience
       memsync hub serve --oidc github --audience https://hub.example.com
     """
     from memsync.hub.ci import Issuers
-    from memsync.hub.server import listen, run
+    from memsync.hub.server import build, listen, run
+    from memsync.web.people import People
 
     issuers = Issuers(list(oidc), audience) if oidc else None
     with Hub.open(patience=_SERVED) as open_hub, listen(host, port) as place:
+        app = build(open_hub, a_minute=per_minute, issuers=issuers, pages=People(open_hub).routes())
         click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
-        run(open_hub, place, a_minute=per_minute, issuers=issuers)
+        run(app, place)
 
 
 @hub_command(hub)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio.to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from memsync.errors import HubError
 from memsync.hub import access
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 OPEN: Final = frozenset(
     {"/livez", "/readyz", "/healthz", "/openapi.json", "/webhook"}
 )  # what needs no token; the webhook is signed
+PAGES: Final = frozenset({"", "/mine"})  # for people, whose browser has the token in a cookie
+OPEN_PAGES: Final = frozenset({"/login", "/static/desk.css", "/static/icon.svg"})
+COOKIE: Final = "memsync_hub"
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
 _BURST: Final = 30
@@ -82,6 +85,12 @@ def _number_of(job: Job) -> int:
     return -int.from_bytes(sha256(job.repository.encode()).digest()[:8], "big")
 
 
+def find_cookie(request: Request) -> str:
+    """Return the hub's own token that a browser has in its cookie, "" where there is none."""
+    token = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE, "")
+    return token if token.startswith(access.PREFIX) else ""
+
+
 class Allowance:
     """How often each token may ask: so many times a minute, some at once."""
 
@@ -108,13 +117,21 @@ class Door:
     """Lets in who has a token that counts, for what it is for; as ASGI, so that MCP goes through it as well."""
 
     def __init__(
-        self, app: ASGIApp, database: Database, meter: Meter, allowance: Allowance, issuers: Issuers | None = None
+        self,
+        app: ASGIApp,
+        *,
+        database: Database,
+        meter: Meter,
+        allowance: Allowance,
+        issuers: Issuers | None = None,
+        has_pages: bool = False,
     ) -> None:
         self._app = app
         self._database = database
         self._meter = meter
         self._allowance = allowance
         self._issuers = issuers
+        self._has_pages = has_pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -141,15 +158,19 @@ class Door:
 
     async def _judge(self, scope: Scope) -> tuple[Response | None, access.Bearer | None]:
         path = scope["path"].rstrip("/")
-        if path in OPEN:
+        if path in OPEN or (self._has_pages and path in OPEN_PAGES):
             return None, None
-        kind, _, token = Request(scope).headers.get("authorization", "").partition(" ")
+        if is_page := self._has_pages and path in PAGES:
+            kind, token = "bearer", find_cookie(Request(scope))
+        else:
+            kind, _, token = Request(scope).headers.get("authorization", "").partition(" ")
         try:
             found = await anyio.to_thread.run_sync(self._find, token.strip()) if kind.lower() == "bearer" else None
         except HubError as error:
             return JSONResponse({"error": str(error)}, 503, {"Retry-After": "5"}), None
         if found is None:
-            return JSONResponse({"error": "a token that counts is needed"}, 401, {"WWW-Authenticate": "Bearer"}), None
+            refused = JSONResponse({"error": "a token that counts is needed"}, 401, {"WWW-Authenticate": "Bearer"})
+            return RedirectResponse("/login", 303) if is_page else refused, None
         if SCOPE_OF.get(path, "search") not in found.scopes:
             return JSONResponse({"error": "the token is not for this"}, 403), found
         if wait := self._allowance.take(found.token):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -30,6 +30,7 @@ from memsync.hub.rest import Rest
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
 A_MINUTE: Final = 120  # requests of one token
 _GRACE: Final = 10  # seconds for what is being answered when a signal comes
@@ -41,9 +42,14 @@ _SAID: Final = (
 
 
 def build(
-    hub: Hub, *, a_minute: int = A_MINUTE, env: Mapping[str, str] = os.environ, issuers: Issuers | None = None
+    hub: Hub,
+    *,
+    a_minute: int = A_MINUTE,
+    env: Mapping[str, str] = os.environ,
+    issuers: Issuers | None = None,
+    pages: Sequence[Route] = (),
 ) -> Starlette:
-    """Return the application over the open *hub*; tokens of a CI by *issuers* count, for a push."""
+    """Return the application over the open *hub*, with *pages* for people; tokens of a CI by *issuers* count, for a push."""
     meter = Meter()
     server = make_mcp(hub)
     spoken = server.streamable_http_app(
@@ -60,11 +66,18 @@ def build(
             yield
 
     return Starlette(
-        routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *spoken.routes],
+        routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *pages, *spoken.routes],
         lifespan=life,
         exception_handlers={HTTPException: _refuse},
         middleware=[
-            Middleware(Door, database=hub.database, meter=meter, allowance=Allowance(a_minute), issuers=issuers)
+            Middleware(
+                Door,
+                database=hub.database,
+                meter=meter,
+                allowance=Allowance(a_minute),
+                issuers=issuers,
+                has_pages=bool(pages),
+            )
         ],
     )
 
@@ -121,12 +134,12 @@ def listen(host: str, port: int) -> socket.socket:
     return place
 
 
-def run(hub: Hub, place: socket.socket, *, a_minute: int, issuers: Issuers | None = None) -> None:
-    """Serve at *place* until a signal ends it; what is being answered then is answered."""
+def run(app: Starlette, place: socket.socket) -> None:
+    """Serve *app* at *place* until a signal ends it; what is being answered then is answered."""
     import uvicorn
 
     config = uvicorn.Config(
-        build(hub, a_minute=a_minute, issuers=issuers),
+        app,
         log_level="warning",
         access_log=False,
         server_header=False,

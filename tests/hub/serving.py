@@ -10,13 +10,16 @@ import uvicorn
 from helpers import until
 
 from memsync.hub.server import build
+from memsync.web.people import People
 
 
 class Served:
     """The application on a port of this machine."""
 
-    def __init__(self, hub, **options) -> None:
-        self._server = uvicorn.Server(uvicorn.Config(build(hub, **options), port=0, log_level="error"))
+    def __init__(self, hub, *, has_pages=False, **options) -> None:
+        pages = People(hub).routes() if has_pages else ()
+        app = build(hub, pages=pages, **options)
+        self._server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         until(lambda: self._server.started)
