@@ -241,12 +241,14 @@ def _write(change: Change, place: Place) -> None:
 
 
 def _remove(path: Path, *, stays: bool) -> None:
-    """Remove a file that held nothing but ours and, unless that *stays*, its directory if it is empty now."""
+    """Remove a file that held nothing but ours and, unless that *stays*, its directory if it is empty now, as that of plugins in `.opencode`."""
     with blaming(path):
         path.unlink(missing_ok=True)
     with suppress(OSError):
         if not stays:
             path.parent.rmdir()
+            if path.parents[1].name.startswith("."):  # a folder of the client's, and not the project
+                path.parents[1].rmdir()
 
 
 def _choose_place(project: Project, *, stealth: bool) -> Place:

@@ -70,6 +70,13 @@ def test_a_dry_run_says_the_same_and_writes_nothing(repo, home):
     assert would.done == uninstall(repo).done
 
 
+def test_uninstalling_leaves_no_empty_folder_of_a_plugin(repo):
+    init(repo, "opencode")
+    assert (repo.root / ".opencode" / "plugins").is_dir()
+    uninstall(repo, "opencode")
+    assert not (repo.root / ".opencode").exists()
+
+
 def test_uninstalling_leaves_the_tree_as_it_was_but_for_the_memories(repo):
     init(repo)
     uninstall(repo)
