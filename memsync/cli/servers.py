@@ -27,7 +27,7 @@ from memsync.system.texts import count
     default="core",
     help="Groups, with commas: core (default), memories, history, dedup, learning, tidy, skills; all.",
 )
-@click.option("--whole", is_flag=True, help="Answer with whole objects and their schemas, for programs.")
+@click.option("--whole", is_flag=True, help="Answer with whole objects, for programs.")
 def mcp(tools: str, whole: bool) -> None:
     """Serve memories to an MCP client on standard input and output.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.apps import Apps
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from memsync.agents.sessions import find_session, list_sessions
 from memsync.errors import MemsyncError, Remedy, UsageError
@@ -82,8 +82,8 @@ def make_offers() -> tuple[Offer, ...]:
         return _answer(waiting, project, at, action, was, text)
 
     return (
-        Offer("review", review_card, "Review", BaseModel, COUNT, for_card=True),
-        Offer("sessions", session_card, "This session", BaseModel, READ, for_card=True),
+        Offer("review", review_card, "Review", COUNT, for_card=True),
+        Offer("sessions", session_card, "This session", READ, for_card=True),
     )
 
 

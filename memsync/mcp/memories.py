@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, TypedDict
 from pydantic import Field
 
 from memsync.history import events
-from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories import reach
@@ -203,14 +202,14 @@ def export_memories(project: Project, scope: Where = None) -> Exported:
 
 
 OFFERS: Final = (
-    Offer("memory remember", remember, "Remember", shapes.Remembered, ADD, always=True),
-    Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True, card=True),
-    Offer("memory forget", forget, "Forget", shapes.Forgotten, ADD),
-    Offer("memory list", list_memories, "List memories", shapes.Memories, READ),
-    Offer("memory show", get_memory, "Show a memory", shapes.Memory, READ),
-    Offer("memory update", update_memory, "Update a memory", shapes.Remembered, ADD),
-    Offer("memory restore", restore_memory, "Restore a memory", shapes.Remembered, COUNT),
-    Offer("memory stats", memory_stats, "Memory statistics", shapes.Stats, READ),
-    Offer("memory import", import_memories, "Import memories", shapes.Import, ADD, {"--from": "source"}),
-    Offer("memory export", export_memories, "Export memories", shapes.Export, ADD),
+    Offer("memory remember", remember, "Remember", ADD, always=True),
+    Offer("memory recall", recall, "Recall", READ, always=True, card=True),
+    Offer("memory forget", forget, "Forget", ADD),
+    Offer("memory list", list_memories, "List memories", READ),
+    Offer("memory show", get_memory, "Show a memory", READ),
+    Offer("memory update", update_memory, "Update a memory", ADD),
+    Offer("memory restore", restore_memory, "Restore a memory", COUNT),
+    Offer("memory stats", memory_stats, "Memory statistics", READ),
+    Offer("memory import", import_memories, "Import memories", ADD, {"--from": "source"}),
+    Offer("memory export", export_memories, "Export memories", ADD),
 )

@@ -57,7 +57,7 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
         version=__version__,
         instructions=resources.INSTRUCTIONS,
         lifespan=life,
-        tools=[tool(offer, whole=whole) for offer in offers],
+        tools=[tool(offer) for offer in offers],
         extensions=[cards.make_apps()],
         middleware=[_hide_from_models],
     )

@@ -11,7 +11,6 @@ from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.history.events import notes
 from memsync.history.skills import skill_events
-from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
 from memsync.memories.project import Project
@@ -191,17 +190,17 @@ def skill_stats(project: Project) -> Mapping[str, Any]:
 
 
 OFFERS: Final = (
-    Offer("skill list", list_skills, "List skills", shapes.Skills, READ),
-    Offer("skill search", search_skills, "Search skills", shapes.Skills, READ),
-    Offer("skill show", get_skill, "Show a skill", shapes.Skill, READ),
-    Offer("skill apply", apply_skill, "Apply a skill", shapes.Skill, COUNT),
-    Offer("skill add", create_skill, "Create a skill", shapes.SkillDone, ADD),
-    Offer("skill learn", learn_skill, "Learn a skill", shapes.Learned, ASK, _OPTIONS, slow=True),
-    Offer("skill update", update_skill, "Update a skill", shapes.SkillDone, ADD),
-    Offer("skill delete", delete_skill, "Delete a skill", shapes.SkillsGone, ADD),
-    Offer("skill restore", restore_skill, "Restore a skill", shapes.SkillDone, COUNT),
-    Offer("skill validate", validate_skills, "Validate skills", shapes.SkillsChecked, OVERWRITE),
-    Offer("skill export", export_skills, "Export skills", shapes.SkillsCopied, OVERWRITE),
-    Offer("skill history", skill_history, "History of a skill", shapes.SkillHistory, READ),
-    Offer("skill stats", skill_stats, "Skill statistics", shapes.SkillStats, READ),
+    Offer("skill list", list_skills, "List skills", READ),
+    Offer("skill search", search_skills, "Search skills", READ),
+    Offer("skill show", get_skill, "Show a skill", READ),
+    Offer("skill apply", apply_skill, "Apply a skill", COUNT),
+    Offer("skill add", create_skill, "Create a skill", ADD),
+    Offer("skill learn", learn_skill, "Learn a skill", ASK, _OPTIONS, slow=True),
+    Offer("skill update", update_skill, "Update a skill", ADD),
+    Offer("skill delete", delete_skill, "Delete a skill", ADD),
+    Offer("skill restore", restore_skill, "Restore a skill", COUNT),
+    Offer("skill validate", validate_skills, "Validate skills", OVERWRITE),
+    Offer("skill export", export_skills, "Export skills", OVERWRITE),
+    Offer("skill history", skill_history, "History of a skill", READ),
+    Offer("skill stats", skill_stats, "Skill statistics", READ),
 )

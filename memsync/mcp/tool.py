@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args, get_type_hints, is_typeddict
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints, is_typeddict
 
 import anyio
 import anyio.from_thread
@@ -17,7 +17,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from memsync.agents.live import Live
 from memsync.agents.past import find_caller
@@ -67,7 +67,6 @@ class Offer(NamedTuple):
     command: str
     function: Function
     title: str
-    shape: type[BaseModel]
     annotations: ToolAnnotations
     options: Mapping[str, str] = {}
     always: bool = False
@@ -150,16 +149,15 @@ class OurTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-_MADE: Final[dict[tuple[Function, bool], Tool]] = {}  # the schemas of the SDK cost more than all else of a server
+_MADE: Final[dict[Function, Tool]] = {}  # the schemas of the SDK cost more than all else of a server
 
 
-def tool(offer: Offer, *, whole: bool) -> Tool:
-    """Return the tool of *offer* for the desk of the server that has it; its answers are texts for a model or the *whole* as JSON."""
-    key = (offer.function, whole)
-    return _MADE.get(key) or _MADE.setdefault(key, _make_tool(offer, whole=whole))
+def tool(offer: Offer) -> Tool:
+    """Return the tool of *offer* for the desk of the server that has it."""
+    return _MADE.get(offer.function) or _MADE.setdefault(offer.function, _make_tool(offer))
 
 
-def _make_tool(offer: Offer, *, whole: bool) -> Tool:
+def _make_tool(offer: Offer) -> Tool:
     function, shown = gather(offer.function)
     options: dict[str, str] = {}
 
@@ -194,8 +192,7 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
-    returns: Any = Annotated[CallToolResult, offer.shape] if whole else CallToolResult
-    call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
+    call.__signature__ = inspect.Signature(shown, return_annotation=CallToolResult)  # type: ignore[attr-defined]
     card = {"resourceUri": CARD, **({"visibility": ["app"]} if offer.for_card else {})}
     made = OurTool.from_function(
         call,
@@ -210,9 +207,8 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
         }
         or None,
     )
-    made.parameters = _slim(made.parameters, of_parameters=True)
+    made.parameters = _slim(made.parameters)
     options.update(_spell_options(offer, made.parameters["properties"]))
-    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if whole else None
     return made
 
 
@@ -247,21 +243,17 @@ def _ids_in(found: Any) -> Iterator[str]:
         yield from _ids_in(part)
 
 
-def _slim(schema: Any, *, of_parameters: bool = False) -> Any:
+def _slim(schema: Any) -> Any:
     """Return *schema* without what pydantic says more than once, because many clients send it with each request.
 
-    Those are titles, which repeat the names, and of parameters that what may be left out may also be null.
+    Those are titles, which repeat the names, and that what may be left out may also be null.
     """
     if isinstance(schema, list):
-        return [_slim(part, of_parameters=of_parameters) for part in schema]
+        return [_slim(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    slim = {
-        key: _slim(part, of_parameters=of_parameters)
-        for key, part in schema.items()
-        if not (key == "title" and isinstance(part, str))
-    }
-    return _drop_null(slim) if of_parameters else slim
+    slim = {key: _slim(part) for key, part in schema.items() if not (key == "title" and isinstance(part, str))}
+    return _drop_null(slim)
 
 
 def _drop_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from memsync.history import diff, events
 from memsync.janitor import batches, enrich, review
 from memsync.janitor.plan import Plan
 from memsync.janitor.run import apply
-from memsync.mcp import shapes
 from memsync.mcp.parameters import Id, Limit, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, READ, Offer, Progress
 from memsync.memories.project import Project
@@ -194,26 +193,23 @@ def extract_memories(
 
 
 OFFERS: Final = (
-    Offer("memory history", memory_history, "History of a memory", shapes.History, READ),
-    Offer("memory diff", memory_diff, "Changes of memories", shapes.Difference, READ),
-    Offer("memory blame", memory_blame, "Authors of memories", shapes.Blame, READ),
-    Offer("memory dedup log", dedup_log, "Dedup decisions", shapes.Decisions, READ),
-    Offer("memory dedup confirm", dedup_confirm, "Confirm dedup decisions", shapes.Confirmed, ADD),
-    Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", shapes.Reversed, COUNT),
-    Offer("memory init", init_memory, "Propose first memories", shapes.Started, ASK, slow=True),
+    Offer("memory history", memory_history, "History of a memory", READ),
+    Offer("memory diff", memory_diff, "Changes of memories", READ),
+    Offer("memory blame", memory_blame, "Authors of memories", READ),
+    Offer("memory dedup log", dedup_log, "Dedup decisions", READ),
+    Offer("memory dedup confirm", dedup_confirm, "Confirm dedup decisions", ADD),
+    Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", COUNT),
+    Offer("memory init", init_memory, "Propose first memories", ASK, slow=True),
     Offer(
         "memory extract",
         extract_memories,
         "Propose memories from texts",
-        shapes.Sources,
         ASK,
         {"--from-session": "session"},
         slow=True,
     ),
-    Offer(
-        "memory enrich", enrich_memories, "Give memories cues", shapes.Enriched, ADD, {"--list": "memories left out"}
-    ),
-    Offer("janitor review", likely_copies, "Show likely copies", shapes.Batch, COUNT),
-    Offer("janitor run", merge_memories, "Merge copies", shapes.Batch, ADD),
-    Offer("janitor review", keep_both, "Keep what only looks alike", shapes.Batch, ADD),
+    Offer("memory enrich", enrich_memories, "Give memories cues", ADD, {"--list": "memories left out"}),
+    Offer("janitor review", likely_copies, "Show likely copies", COUNT),
+    Offer("janitor run", merge_memories, "Merge copies", ADD),
+    Offer("janitor review", keep_both, "Keep what only looks alike", ADD),
 )
