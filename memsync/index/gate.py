@@ -58,7 +58,7 @@ _LETTERS: Final = 5  # of a name that is not one by chance
 
 
 class Wording:
-    """Reads records for one query (ADR 80): what is said apart, or far down, is worth less than its words alone."""
+    """Reads records for one query (ADR 71): what is said apart, or far down, is worth less than its words alone."""
 
     def __init__(self, query: Query, weights: Mapping[str, float], ceiling: float) -> None:
         self._weights = {number_of(term): weight for term, weight in weights.items()}
