@@ -44,7 +44,6 @@ class Words(NamedTuple):
     openers: frozenset[str]
     changes: frozenset[str]
     changing: tuple[str, ...]
-    choosing: frozenset[str]
     entering: frozenset[str]
     after: frozenset[str]
     states: frozenset[str]
@@ -82,7 +81,7 @@ _STEPS: Final = ("resuming", "articles", "places", "adverbs", "giving", "links",
 def known_words() -> frozenset[str]:
     """Return the words that belong to sentences such as these, which nobody's password is."""
     words = read_words()
-    known = (words.openers, words.changes, words.changing, words.choosing, words.entering, words.after)
+    known = (words.openers, words.changes, words.changing, words.entering, words.after)
     return frozenset(words.steps).union(*known, words.states, words.placeholders, words.binding) - words.common
 
 

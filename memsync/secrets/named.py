@@ -33,9 +33,6 @@ _TOLD: Final = re.compile(
 _VALUE: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,400}")
 _LEAD: Final = "=:([{>.&?"
 _TAIL: Final = ").]}\\:!?。、"
-_AFTER: Final = re.compile(
-    r"[\"'`)]{0,2},?\s(?:as|is|for|was|being|be|=|ist|est|es|to be|used as)\s(?:[\w']{1,12}\s){0,4}$"
-)
 _STOP: Final = re.compile(
     r"\n\s*\n|[.!?]\s+(?=[A-Z])|\n(?!\s{0,8}[-\"']?\s{0,4}(?:value|login|password|[\"']?value)\b|\s{1,8}\S+$)"
 )
@@ -65,7 +62,7 @@ def in_names(
                 seen.add(end)
             if end in seen or is_reference:
                 continue
-            found = [*_given(text, begin, end, is_password_name=is_password_name)]
+            found = [*_given(text, end, is_password_name=is_password_name)]
             if not found:
                 empty.setdefault(end, []).append(said)  # which takes longer to tell, and seldom matters
             elif _may_name_secret(text, said, end):
@@ -96,7 +93,7 @@ def _name(text: str, begin: int, end: int) -> tuple[int, int]:
     return (left.start() if left else begin), (right.end() if right else end)
 
 
-def _given(text: str, begin: int, end: int, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
+def _given(text: str, end: int, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
     stop = _STOP.search(text, end, end + _NEAR)
     limit = stop.start() if stop else end + _NEAR
     rule = "password" if is_password_name else "assigned-secret"
@@ -109,9 +106,6 @@ def _given(text: str, begin: int, end: int, *, is_password_name: bool) -> Iterat
                 yield rule, first, last
             return
         place, count = match.end(), count + 1
-    for found in _before(text, begin, rule, is_password_name=is_password_name):
-        if not _DIGEST.search(gap):
-            yield found
 
 
 def _is_given(value: str, gap: str, *, is_password_name: bool) -> bool:
@@ -131,15 +125,6 @@ def _trim(text: str, first: int, last: int) -> tuple[int, int]:
     while last > first + 1 and text[last - 1] in _TAIL:
         last -= 1
     return first, last
-
-
-def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
-    """Look for `use … as the password`."""
-    for match in _VALUE.finditer(text, max(0, begin - 80), begin):
-        if _AFTER.fullmatch(text[match.end() : begin]):
-            first, last = _trim(text, *match.span())
-            if _fits(text[first:last], is_password_name=is_password_name, is_given=False, is_plain=True):
-                yield rule, first, last
 
 
 def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool) -> bool:

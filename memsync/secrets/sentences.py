@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from memsync.secrets.hints import known_words, read_words
-from memsync.secrets.values import is_elsewhere, is_masked, is_technical
+from memsync.secrets.values import is_elsewhere, is_masked, is_shown, is_technical
 
 # How much a value looks like a password, and how much a frame asks for.
 _WORD, _PLAIN, _CHOSEN, _MIXED, _STRONG, _NEVER = range(1, 7)
@@ -38,11 +38,7 @@ _PAIRED: Final = re.compile(
 )
 _PACKED_GAP: Final = re.compile(r"[^\x21-\x7e\n。、「『]{0,14}(?=[\x21-\x7e「『])[\"'`:=：]?\s?")
 _PACKED_VALUE: Final = re.compile(r"[「『]([^」』\n]{4,60})[」』]|([\x21-\x7e]{4,60})")
-_PACKED_STATES: Final = re.compile(
-    "保存|管理|ハッシュ|哈希|加密|暗号|以上|以下|文字|長さ|长度|期限|存|使用|必要|再設定|リセット|生成"
-)
 _PACKED_FIRST: Final = re.compile(r"([\x21-\x7e]{6,60})\s?(?:を|が|是|为|は)\s?[^\s\x21-\x7e。、]{0,6}$")
-_PACKED_ASKED: Final = re.compile(r"(?:聞|求め)[^。\n]{0,12}?\s[\"'`]?([^\s\"'`]{6,60})")
 _FIRST: Final = re.compile(
     r"(?:^|(?<=[\s(]))([^\s\"'`「『*(]{4,60}|[\"'`*「『]{1,2}[^\"'`\n」』*]{4,60}[\"'`*」』]{1,2})[\"'`)]?,?\s(is|as|was|for|ist|als|war|für|est|comme|pour|es|como|era|para|è|é|come|per)\s((?:[\w'.-]+\s){0,5}[\w'.-]*)$"
 )
@@ -60,8 +56,9 @@ _SPELLED: Final = re.compile(r"(?:[^\W_][ -]){4,}[^\W_](?!\w)")
 _DIGITS: Final = re.compile(r"\d{4,24}|\d{1,6}(?:[- ]\d{1,6}){1,3}[#*]?|\d{4,8}[#*]")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d|\d{4}-\d\d(?:-\d\d)?")
 _SIGNED: Final = re.compile(r"[^\W_][!#*^?%&$~@]+[^\W_]|\d[+=]+[^\W_]|[^\W_][+=]+\d|^(?=.*\d)[^\W_]+[-_\w]*[!$%&*]+$")
-_HUMPS: Final = re.compile(r"(?=.*[a-z][A-Z]).*[A-Z]{2}.*")
-_TURNS: Final = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|[a-zA-Z][013567][a-z]{2}|[^\W\d_]{4,}\d{2,}$|^\d+[a-z]{5,}$")
+_TURNS: Final = re.compile(
+    r"[A-Za-z]\d+[A-Za-z]+\d|[a-zA-Z][013567][a-z]{2}|[^\W\d_]{4,}\d{2,}$|^\d+[a-z]{5,}$|[^\W\d_]{4,}\d+[^\W\d_]{3,}|^[A-Z][a-z]{4,}_\d+$"
+)
 _IDENTIFIER: Final = re.compile(
     r"[A-Z]{2,}\d{1,2}|[0-9a-f]{7,12}|.*[-_]v\d+|.*:v?\d+\.\d.*|([a-z]+)2\1|[a-z]+[-_]id\d?"
 )
@@ -69,8 +66,9 @@ _NUMBERED: Final = re.compile(r"([^\W\d_]+)[-_]?[\d.]+[a-z]?")
 
 
 _PAIR: Final = re.compile(
-    r"(?<![\w/.@:-])(?:(?i:\b(?:as|with|using|use|usa|als|mit|nimm|en tant que|comme|como|come|con|avec|com)\s|[:,]\s|\()[\"'`]?(?P<with>[\w@.-]{2,30})[\"'`]?(?:,|\s(?:and|with|&|\+|und|mit|et|avec|y|con|e|com|using))\s"
-    r"|(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign> ?/ ?|:))[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}|]{4,60})(?![/(\[])"
+    r"(?<![\w/.@:-])(?:(?i:\b(?:as|with|using|used?|usa|als|mit|nimm|en tant que|comme|como|come|con|avec|com)\s|[:,]\s|\()[\"'`]?(?P<with>[\w@.-]{2,30})[\"'`]?(?:,|\s(?:and|with|&|\+|und|mit|et|avec|y|con|e|com|using|puis))(?:\sthen|\sdann|\sluego|\sdepois|\spoi)?\s"
+    r"|(?P<name>\w+[.@_][\w@.-]{1,30}) (?:with|using|mit|avec|con|com) (?:the )?"
+    r"|(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign>/| / |:))[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}|]{4,60})(?![/(\[])"
 )
 _OPENING: Final = ("eingeben", "unlocks", "opens", "entsperrt", "öffnet", "ouvre", "abre", "apre")
 
@@ -120,7 +118,9 @@ def in_sentences(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
 def _find_told(text: str, lower: str, name: re.Match[str]) -> _Value | None:
     """Return the password that is told around *name*."""
     if name["packed"]:
-        return _find_packed(text, name.start(), name.end())
+        value = _find_packed(text, name.start(), name.end())
+        is_key = name["packed"] in read_words().keys
+        return None if is_key and value and not _is_drawn(text[value.start : value.end]) else value
     return _find_behind(text, lower, name) or _find_before(text, lower, name)
 
 
@@ -167,10 +167,11 @@ def _go_on(asked: _Asked, token: str, word: str, changes: frozenset[str], *, is_
     if token.endswith(_ENDS):
         return asked._replace(least=_MIXED, floor=max(asked.floor, _MIXED), is_new=True)
     if has_colon or step == "links":
-        return asked._replace(least=_WORD, floor=max(asked.floor, _CHOSEN * is_odd), is_near=True)
+        floor = min(asked.floor, _MIXED) if has_colon else asked.floor
+        return asked._replace(least=_WORD, floor=max(floor, _CHOSEN * is_odd), is_near=True)
     if step == "breaks" or is_odd:
         return _Asked(_STRONG, _NEVER if is_loose else _STRONG)
-    return asked._replace(least=_PLAIN) if word in changes else _go_past(asked, word, step)
+    return asked._replace(least=_CHOSEN) if word in changes else _go_past(asked, word, step)
 
 
 def _go_past(asked: _Asked, word: str, step: str) -> _Asked:
@@ -197,8 +198,9 @@ def _begin(text: str, lower: str, name: re.Match[str], limit: int) -> tuple[int,
         return 0, 0
     if not {*_ENDS}.isdisjoint(closing[0]):
         return _MIXED, closing.end() + 1
-    is_paired = _PAIRED.search(lower, max(0, name.start() - 60), name.start()) is not None
-    return _WORD if is_paired else _CHOSEN, closing.end()
+    if _PAIRED.search(lower, max(0, name.start() - 60), name.start()):
+        return _WORD, closing.end()
+    return _NEVER if name["name"] in read_words().loose else _CHOSEN, closing.end()
 
 
 def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *, may_be_phrase: bool) -> _Value | None:
@@ -210,7 +212,9 @@ def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *,
         value = value._replace(start=pair.end())
     told = text[value.start : value.end] if value else ""
     if called in read_words().keys:
-        return value if _is_drawn(told) else None
+        is_last = asked.least == _WORD and value is not None and value.is_last
+        is_chosen = is_last and _CHOSEN_WORDS.fullmatch(told) is not None and not _names_counted(told)
+        return value if is_chosen or (asked.least < _NEVER and _is_drawn(told) and not is_shown(told)) else None
     if value is None or (asked.is_new and _ALONE.match(text, value.end) is None):
         return None
     is_last = value.is_last or (least == _CHOSEN and told.isdigit())
@@ -218,7 +222,8 @@ def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *,
     return value if is_enough else _read_phrase(text, place, limit) if may_be_phrase and least <= _PLAIN else None
 
 
-_USER: Final = re.compile(r"[\w.+-]{2,40}(?:@[\w.-]{1,40})?(?: ?/ ?|:)(?=[^\s/])")
+_CHOSEN_WORDS: Final = re.compile(r"(?:[^\W\d_]{3,}[-_.]){2,}\d{2,}")
+_USER: Final = re.compile(r"[\w.+-]{2,40}(?:@[\w.-]{1,40})?(?: ?/ ?|:)(?=[^\s/])(?!(?:19|20)\d\d(?!\S))")
 _ALONE: Final = re.compile(r"[\"'`*.,!)]*\s*(?:$|\n)")
 
 
@@ -310,24 +315,25 @@ def _weigh_mixed(value: str, low: str) -> int:
     """Weigh a *value* with letters and digits."""
     if len(value) < 6:
         return _PLAIN
-    match, numbered = _NUMBERED.fullmatch(low), read_words().numbered
-    if match and match[1] in numbered:
+    if (match := _NUMBERED.fullmatch(low)) and _names_counted(match[1]):
         return _PLAIN
     if _SIGNED.search(value):
         return _STRONG
     if _IDENTIFIER.fullmatch(value):
         return _PLAIN
-    if _TURNS.search(value) and not {*re.findall(r"[a-z]+", low)} & numbered:
-        return _STRONG
-    return _MIXED
+    return _MIXED if _names_counted(value) or not _TURNS.search(value) else _STRONG
+
+
+def _names_counted(value: str) -> bool:
+    """Tell whether a word of *value* is one for things that are counted, such as servers and versions."""
+    words = read_words()
+    return not (words.numbered | words.states).isdisjoint(re.findall(r"[a-z]+", value.lower()))
 
 
 def _weigh_letters(value: str, *, is_last: bool, is_quoted: bool) -> int:
     """Weigh a *value* without a digit."""
     bare = value.rstrip("!")
     low = bare.lower()
-    if bare.isalpha() and len(bare) >= 8 and _HUMPS.fullmatch(bare):
-        return _MIXED
     if not is_last or len(bare) < 5:
         return 0
     if low in read_words().common or "-" in bare or "_" in bare:
@@ -390,9 +396,8 @@ def _find_before(text: str, lower: str, name: re.Match[str]) -> _Value | None:
     ):
         return None
     value, told, is_as = _read_value(text, *match.span(1)), match[1], match[2] in _AS_WORDS
-    is_chosen = is_as and not words.choosing.isdisjoint(lower[first : match.start(1)].split())
     is_plain = (value and value.is_quoted) or (is_as and told.isdigit()) or told.count("-") > 1
-    least = _WORD if is_chosen else _CHOSEN if is_plain else _MIXED
+    least = _CHOSEN if is_plain else _MIXED
     return value if value and weigh(text[value.start : value.end], is_quoted=value.is_quoted) >= least else None
 
 
@@ -407,11 +412,8 @@ _AS_WORDS: Final = frozenset("as als comme como come".split())
 
 def _find_packed(text: str, start: int, end: int) -> _Value | None:
     """Return the password that is told around a name in a writing without blanks."""
-    if asked := _PACKED_ASKED.search(text, end, end + _LINE):
-        value = _read_value(text, *asked.span(1))
-        return value if value and is_odd_password(text[value.start : value.end]) else None
     gap = _PACKED_GAP.match(text, end)
-    if gap is None or _PACKED_STATES.search(gap[0]):
+    if gap is None:
         first = _PACKED_FIRST.search(text, max(0, start - _BEFORE), start)
         value = _read_value(text, first.start(1), first.end(1)) if first else None
         return value if value and is_odd_password(text[value.start : value.end]) else None
@@ -423,27 +425,32 @@ def _find_packed(text: str, start: int, end: int) -> _Value | None:
         return _Value(*match.span(1), is_quoted=True, is_last=True) if is_one else None
     value = _read_value(text, gap.end(), match.end())
     told = text[value.start : value.end] if value else ""
-    return value if told.strip("#*").isdigit() or weigh(told, is_last=False) else None
+    return value if told.strip("#*").isdigit() or weigh(told, is_last=False) > _PLAIN else None
 
 
 def _find_pairs(text: str, lower: str) -> Iterator[_Value]:
     """Yield the passwords of pairs such as `root / …`, and of "log in with … and …"."""
     logins = [*_login_pattern().finditer(lower)]
     for pair in _PAIR.finditer(text) if logins or " / " in text else ():
-        value, user, sign = _read_value(text, *pair.span("value")), pair["user"] or pair["with"], pair["sign"] or ""
+        value, user, sign = (
+            _read_value(text, *pair.span("value")),
+            pair["user"] or pair["name"] or pair["with"],
+            pair["sign"] or "",
+        )
         is_near = any(_is_near(text, login, pair, is_spaced=sign not in ("/", ":")) for login in logins)
-        if value and _is_login(user.lower(), text[value.start : value.end], sign, is_near=is_near):
+        if value and _is_login(user, text[value.start : value.end], sign, is_near=is_near):
             yield value
 
 
 def _is_login(user: str, told: str, sign: str, *, is_near: bool) -> bool:
     """Tell whether *user* and *told* are a name and its password, with *sign* between."""
-    words, weight, is_spaced = read_words(), weigh(told), sign == " / "
-    is_user = user in words.users or "@" in user
-    if user == told.lower() or not weight:
+    words, weight, is_spaced, low = read_words(), weigh(told), sign == " / ", user.lower()
+    is_user = low in words.users or "@" in user
+    is_word = not is_user and (low in known_words() or (not sign and user.isupper()))
+    if low == told.lower() or is_word or not weight:
         return False
     if is_near:
-        return weight >= _MIXED or (sign != "" and (is_user or "-" in told or (is_spaced and weight >= _CHOSEN)))
+        return weight >= _MIXED or (sign != "" and (is_user or (weight >= _CHOSEN and ("-" in told or is_spaced))))
     return is_spaced and (_is_drawn(told) or (is_user and (weight >= _MIXED or told in words.common)))
 
 
@@ -477,4 +484,18 @@ def _find_entered(text: str, lower: str, cue: re.Match[str]) -> _Value | None:
             if value and " " not in told and weigh(told) >= least:
                 return value
         before = token[0].strip(_AROUND)
+    return _find_odd(text, first, last)
+
+
+def _find_odd(text: str, first: int, last: int) -> _Value | None:
+    """Return what looks like a password and like nothing else, from *first* to *last*."""
+    for token in _TOKEN.finditer(text, first, last):
+        value = _read_value(text, token.start(), last) if _ODD.match(token[0]) else None
+        told = text[value.start : value.end] if value else ""
+        if weigh(told) == _STRONG and not is_shown(told):
+            return value
     return None
+
+
+# A capital, a small letter and a digit, all Latin, and more than a word with a number.
+_ODD: Final = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)(?![^\W\d_]+\d+$)[!-<>-\u024f]+$")
