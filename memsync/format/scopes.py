@@ -20,6 +20,9 @@ _BEFORE: Final = re.compile(
     r"(?:\((private|global)\)|\[[\w-]+\] \([^,()]+, importance [\d.]+, [^,()]+(?:, (private|global))?.*?\))\s+(?=\S)"
 )
 _AROUND: Final = re.compile(r"\[(?:mm-\w+|[0-9a-f][0-9a-f-]{5,35})\]\s+(\S.*?)((?:\s+\([^()]*\))*)\s*", re.DOTALL)
+_INSIDE: Final = re.compile(
+    r"\s\((?:[^()]+, )?(private|global)\)"
+)  # where more follows, as in a line that somebody cut or joined
 _GROUP: Final = re.compile(r"\s+\(([^()]*)\)")
 _BESIDE: Final = re.compile(
     r"private|global|preference|pattern|context|[A-Z][a-z]{2} \d{4}|by \S.*|of \d{4}-\d\d-\d\d|replace[sd]\? .*|\+\d+ alike.*|unread|out of date: .*|for \S.*"
@@ -67,6 +70,8 @@ def _split_mark(text: str) -> tuple[str, str] | None:
             break  # the text's own
         end = group.start()
         scope = next((word for word in words if word in ("private", "global")), scope)
+    if scope == "project" and (inside := _INSIDE.search(text)):
+        scope = inside[1]
     return text[given.start(1) : end], scope
 
 

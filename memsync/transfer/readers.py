@@ -22,7 +22,7 @@ BY_SUFFIX: Final[Mapping[str, Format]] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".md": "markdown", ".markdown": "markdown"
 }  # fmt: skip
 _BULLET: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)$")
-_RULE: Final = re.compile(r"^(?:[-*+]|-{3,}|\*{3,}|_{3,})$")
+_RULE: Final = re.compile(r"^(?:[-*+]|-{3,}|\*{3,}|_{3,}|</?[\w-]+>)$")  # or a tag around what an agent was given
 _HEADING: Final = re.compile(r"^#+\s+(.*?)\s*#*$")
 _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 # The headings under which seed 002 shows memories, and their types.

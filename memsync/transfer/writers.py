@@ -17,6 +17,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sort_types
+from memsync.store.checkout import Checkout
 from memsync.store.files import make_local, read, resolve_named, rewrite
 from memsync.transfer import okf
 from memsync.transfer.readers import BY_SUFFIX, Format
@@ -87,6 +88,8 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
     notes = project.layout.global_.local / _NOTES if project.layout.global_ else None
     if not force:
         _refuse_others(path, data, notes)
+    if private:
+        _keep_from_git(project, path, force=force)
     is_file = _put(path, data, private=private)
     if is_file and notes and project.layout.global_:
         make_local(notes.parent, private=True)
@@ -116,6 +119,8 @@ def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, forc
         UsageError: there are files in it.
         StoreFull, StoreNotWritable, OutsideTree
     """
+    if private:
+        _keep_from_git(project, folder, force=force)
     if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder} is there and not empty; name another folder, or ", Remedy("--force"), " writes into it"
@@ -126,6 +131,30 @@ def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, forc
         with blaming(path.parent):
             path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
         _put(path, text.encode("utf-8", "replace"), private=private)
+
+
+def _keep_from_git(project: Project, path: Path, *, force: bool) -> None:
+    """Have git ignore *path*, if a commit in this checkout would take what is private along with it.
+
+    Raises:
+        UsageError: git has a file there already, which it would not ignore, and *force* is off.
+        StoreFull, StoreNotWritable
+    """
+    git, real = project.layout.git, Path(os.path.realpath(path))
+    top = Path(os.path.realpath(git.root)) if git else real
+    if git is None or top == real or not real.is_relative_to(top):
+        return
+    name, checkout = real.relative_to(top).as_posix(), Checkout(top)
+    if not force and checkout.run("ls-files", "-z", "--", f":(literal){name}").paths:
+        why = f"git has {name}, and the next commit would share what is private; name another file, or "
+        raise UsageError(why, Remedy("--force"), " writes it there")
+    if checkout.run("check-ignore", "-q", "--", name).code:
+        exclude = git.common / "info" / "exclude"
+        exclude.parent.mkdir(exist_ok=True)
+        known = read(exclude)[0]
+        row = "/" + re.sub(r"([\\*?\[ ])", r"\\\1", name)
+        gap = b"\n" if known and not known.endswith(b"\n") else b""
+        rewrite(exclude, known + gap + row.encode("utf-8", "surrogateescape") + b"\n", was=known)
 
 
 def _refuse_others(path: Path, data: bytes, notes: Path | None) -> None:

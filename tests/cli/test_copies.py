@@ -177,6 +177,26 @@ def test_a_file_of_the_user_s_stays_and_a_copy_that_nobody_changed_is_replaced(c
     assert notes.read_text().endswith("- mine\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "-o", "a [copy].jsonl"),
+        ("export", "-o", "notes.md"),
+        ("export", "-o", "docs/know", "--format", "okf"),
+        ("ui", "--export", "page.html"),
+    ],
+)
+def test_git_takes_no_copy_with_what_is_private_and_one_that_it_has_is_refused(call, repo, words):
+    (repo.root / "docs").mkdir()
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "before", "--allow-empty")
+    call(*words, "--all-scopes")
+    assert repo.git("status", "--porcelain") == ""
+    repo.git("add", "-f", words[2])
+    done = call(*words, "--all-scopes", code=2)
+    assert f"git has {words[2]}, and the next commit would share what is private" in done.err
+
+
 def test_an_ending_that_means_no_format_is_refused(call, repo):
     assert (
         "out.csv: no format ends in .csv; say --format jsonl, json, markdown"
@@ -293,10 +313,10 @@ def test_no_sentence_of_a_long_private_text_comes_back_without_its_scope(call, r
     assert not [said for scope, said in stored(call) if scope != "private" and "Sentence" in said]
 
 
-def test_lines_that_an_agent_was_given_come_back_into_their_scopes(call, repo):
-    given = call("inject").out
+@pytest.mark.parametrize(("words", "given"), [((), ALL), (("--prompt", PRIVATE), {("private", PRIVATE)})])
+def test_lines_that_an_agent_was_given_come_back_into_their_scopes(call, repo, words, given):
+    (repo.root / "notes.md").write_text(call("inject", *words).out)
     for id_ in ids(call).values():
         call("rm", id_)
-    (repo.root / "notes.md").write_text(given)
-    assert call("import", "notes.md").out.startswith("3 created")
-    assert stored(call) == ALL
+    assert call("import", "notes.md").out.startswith(f"{len(given)} created")
+    assert stored(call) == given

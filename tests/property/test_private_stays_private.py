@@ -207,7 +207,7 @@ class Walk:
 
     def copy_and_import(self) -> None:
         name = f"copy.{self.random.choice(COPIES)}"
-        path = self.repo.root.parent / name
+        path = self.random.choice((self.repo.root, self.repo.root.parent)) / name
         self.call(
             "export", "-o", str(path), "--force", *self.random.choice(((), ("--all-scopes",), ("--scope", "private")))
         )

@@ -18,6 +18,11 @@ from memsync.records import Memory
         ("[0003be8a] My editor is Helix (global)", "My editor is Helix", "global"),
         ("[mm-abc123] Use tabs (see README)", "Use tabs (see README)", None),
         ("[mm-abc123] Use tabs (see README) (pattern, Feb 2026)", "Use tabs (see README)", None),
+        (
+            "[mm-abc123] Bob is hard (private) (of 2026-11-28, repl…",
+            "Bob is hard (private) (of 2026-11-28, repl…",
+            "private",
+        ),
         ("[fact] Use tabs (private)", "[fact] Use tabs (private)", None),
     ],
 )
