@@ -21,6 +21,8 @@ from memsync.store.tree import Tree
 from memsync.system.texts import count, printable
 
 MEMORIES: Final = ".gobby/memories.jsonl"
+# Where a folder or a pipe may be, which git does not list.
+AT_ROOT: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 
 
 class Fix(NamedTuple):
@@ -48,15 +50,19 @@ def check(root: Path, names: Sequence[str] = ()) -> list[Finding]:
 
 def list_unreadable(root: Path, names: Sequence[str] = ()) -> list[str]:
     """Return for each of the files that `check` would read and cannot: which it is, why, and what to do."""
-    tree = Tree(root)
-    found = []
-    for name in filter(None, (resolve(tree, name) for name in names or list_instructions(tree.files))):
+    tree, found = Tree(root), []
+    asked = names or dict.fromkeys([*list_instructions(tree.files), *AT_ROOT])
+    for name in filter(None, (resolve(tree, name) for name in asked)):
+        file = root / name
+        if file.exists() and not file.is_file():
+            found.append(f"{name}: not a regular file, so no agent reads it; move it away")
+            continue
         data = tree.read(name)
         try:
             data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             found.append(f"{name}:{data.count(10, 0, error.start) + 1}: not UTF-8; save it as UTF-8")
-        if not data and os.path.exists(root / name) and os.path.getsize(root / name):
+        if not data and file.exists() and file.stat().st_size:
             found.append(f"{name}: not read, because it is too large or not to be opened; split it or give rights")
     return found
 

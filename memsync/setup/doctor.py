@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memsync import __version__
 from memsync.agents.actions import check
 from memsync.agents.serving import list_servers
-from memsync.check.survey import summarize
+from memsync.check.survey import AT_ROOT, list_unreadable, summarize
 from memsync.errors import MemsyncError, blaming
 from memsync.format import jsonl, text_merges
 from memsync.git import attributes, conflict
@@ -62,8 +62,9 @@ def examine(project: Project) -> list[Finding]:
             found.append(Finding("error", str(store.place.memories), str(error)))
     found += _examine_skills(project)
     found += _find_lost(project)
-    if project.layout.root and (wrong := summarize(project.layout.root)):
-        found.append(Finding("note", "instructions", wrong))
+    if project.layout.root:
+        found += [Finding("warning", "instructions", what) for what in list_unreadable(project.layout.root, AT_ROOT)]
+        found += [Finding("note", "instructions", wrong) for wrong in (summarize(project.layout.root),) if wrong]
     found += _examine_clients(project)
     found += _examine_servers(project)
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():

@@ -493,3 +493,13 @@ def test_a_file_that_cannot_be_read_is_named_with_what_to_do(repo, tree, tmp_pat
     assert (alone.code, alone.out) == (1, "what could be read is so\n")
     os.mkfifo(repo.root / "pipe.md")
     assert memsync("check", "pipe.md", cwd=repo.root).code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_or_a_folder_in_place_of_an_instruction_file_is_named(repo):
+    os.mkfifo(repo.root / "CLAUDE.md")
+    (repo.root / "AGENTS.md").mkdir()
+    for words in (("check",), ("doctor",)):
+        done = memsync(*words, cwd=repo.root)
+        for name in ("CLAUDE.md", "AGENTS.md"):
+            assert f"{name}: not a regular file, so no agent reads it; move it away" in done.out + done.err
