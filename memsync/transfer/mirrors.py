@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
+from memsync.format.scopes import read_scope
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
@@ -354,6 +355,7 @@ class _Meeting:
 
     def _update(self, row: Row, unit: Unit) -> None:
         try:
+            self._refuse_private(unit.text)
             done = self.project.update(row.id, content=unit.text, scope="project")
         except MemsyncError as error:
             self.notes.append(f"{row.file}: {error}")
@@ -361,6 +363,18 @@ class _Meeting:
             return
         self.memories += 1
         self.rows.append(Row(done.entry.id, row.file, unit.text, done.entry.content))
+
+    def _refuse_private(self, text: str) -> None:
+        """Refuse what says that it is not the project's, or is the text of a memory that is not.
+
+        Raises:
+            UsageError
+        """
+        scope = read_scope(Memory("", text))[1]
+        others = [(one, self.project.stores.get(one)) for one in ("private", "global")]
+        same = [one for one, store in others if store and store.by_hash(content_hash(text), text=text)]
+        if where := scope or "".join(same[:1]):
+            raise UsageError(f"not taken: it is {where}")
 
     def _settle_gone(self, row: Row) -> None:
         memory = self._live(row.id)
@@ -379,12 +393,13 @@ class _Meeting:
                     found.append((name, unit, Candidate(one.where, one.memory and one.memory._replace(extra=extra))))
         if not found:
             return
-        report = self.project.import_([one for _, _, one in found], scope="project", is_mine=False)
+        # Without a scope, for what is private here, or says so, stays that.
+        report = self.project.import_([one for _, _, one in found], is_mine=False)
         memories, taken = self.project.store("project").memories(), list[Row]()
         for (name, unit, _), outcome in zip(found, report.outcomes, strict=True):
             self.memories += outcome.status in ("created", "updated")
             if outcome.status == "skipped":
-                self.notes.append(f"{name}: {outcome.reason}")
+                self.notes.append(f"{name}: {outcome.reason.partition('; --')[0]}")
             elif outcome.id and (memory := memories.get(outcome.id)):
                 taken.append(Row(memory.id, name, unit.text, memory.content))
         now = {row.id: row.held for row in taken}
