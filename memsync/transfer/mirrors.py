@@ -11,11 +11,12 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, NoStore, Remedy, StoreError, UsageError
+from memsync.format.jsonl import read_lines
 from memsync.format.scopes import read_scope
 from memsync.learn.worth import why_dropped
 from memsync.memories.imports import Candidate
@@ -23,7 +24,7 @@ from memsync.memories.project import Project
 from memsync.memories.purging import OURS, lock_mirrors, read_mirrors, write_mirrors
 from memsync.records import Memory, content_hash
 from memsync.store import files
-from memsync.store.checkout import is_ignored
+from memsync.store.checkout import Checkout, is_ignored
 from memsync.store.places import MIRRORS, Layout, under_way
 from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.notes import explain_left
@@ -340,13 +341,24 @@ class _Meeting:
             self.rows.append(row)
 
     def _settle_without(self, row: Row, unit: Unit) -> None:
-        """Settle a statement whose memory is gone: it goes too, unless it says something else now or is its owner's."""
+        """Settle a statement whose memory is gone: it goes too, unless it says something else now, is its owner's, or git put the memory away."""
         if unit.text != row.said:  # it is news now
             self.units[row.file].append(unit)
-        elif row.held:
+        elif row.held and (row.file == OURS or row.id not in self.elsewhere):
             self.edits.setdefault(row.file, []).append((unit, None))
         else:
-            self.rows.append(row)  # undo took the memory back, and the file is its owner's
+            self.rows.append(row)  # undo or git took the memory back, and the file is its owner's
+
+    @cached_property
+    def elsewhere(self) -> set[str]:
+        """Return the ids of memories that another branch has, or this one had before a reset, and no commit in reach of HEAD."""
+        git = self.project.layout.git
+        words = ("log", "-p", "-U0", "--format=", "--no-textconv", "--no-ext-diff")
+        path = os.path.relpath(self.project.store("project").place.memories, git.root) if git else ""
+        revs = (("--all", "--reflog", "--not", "HEAD"), ("HEAD",)) if git else ()
+        asked = [Checkout(git.root).run(*words, *rev, "--", path).out for rev in revs if git]
+        other, here = ({line.id for line in read_lines(re.sub(rb"(?m)^[-+]", b"", out))} for out in asked or (b"", b""))
+        return {id_ for id_ in other - here if id_}
 
     def _may_follow(self, row: Row, unit: Unit, memory: Memory) -> bool:
         """Tell whether the statement becomes what the memory says now: not one that said the same in other words."""

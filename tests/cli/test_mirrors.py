@@ -120,6 +120,28 @@ def test_a_removed_memory_takes_its_statement_along(mirrored):
     assert "no change" in sync(mirrored)
 
 
+def test_a_branch_without_the_memories_takes_no_statement_out_of_a_tool_s_own_file(repo, tmp_path):
+    repo.write_memories("")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "begin")
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "out" / "notes.md"
+    file.write_bytes(NOTE.encode())
+    assert memsync("mirror", "add", "claude-memory", str(tmp_path / "out"), cwd=repo.root).code == 0
+    sync(repo)
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "notes")
+    repo.git("switch", "-q", "-c", "old", "HEAD~1")
+    assert "no change" in sync(repo)
+    assert file.read_bytes() == NOTE.encode()
+    repo.git("switch", "-q", "main")
+    assert "no change" in sync(repo)
+    assert set(contents(repo)) == {*FIRST}
+    memsync("rm", contents(repo)[FIRST[0]], cwd=repo.root)
+    sync(repo)
+    assert FIRST[0] not in file.read_text()
+
+
 def test_undo_of_a_sync_takes_no_statement_out_of_a_file_that_somebody_wrote(mirrored):
     undone = [("undo",), ("undo", "--redo")]
     for words, there in zip(undone, (set(), set(FIRST)), strict=True):
