@@ -136,7 +136,10 @@ class ToolCall:
         rows = self.text.splitlines() if _PATCH in self.text else ()
         text = "\n".join(row[1:] for row in rows if row[:1] == "+") if rows else self.text
         new = names.names_in("\n".join((text, *(one.replace("\\.", ".") for one in self.said))))  # may be patterns
-        old = set(names.names_in("\n".join(self.old))) if new else ()
+        before = "\n".join(self.old)
+        old = set(names.names_in(before)) if new else set()
+        if not self.line and (words := names.constructs_in(text, self.paths)):
+            new, old = [*new, *words], old.union(names.constructs_in(before, self.paths))
         return list(dict.fromkeys((*missing, *(name for name in new if name not in old))))
 
     def commands(self) -> list[commands.Words]:

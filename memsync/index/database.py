@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NEVER: Final = -(1 << 62)  # the moment of a record without a time
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
-VERSION: Final = 4  # of the tables; rows of another version are made anew
+VERSION: Final = 5  # of the tables; rows of another version are made anew
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
 _TABLES: Final = (
     "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",

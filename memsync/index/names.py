@@ -21,9 +21,22 @@ _BRANDS = frozenset(
     """GitHub GitLab JavaScript TypeScript OpenAI PostgreSQL GraphQL MongoDB DevOps MySQL SQLite PyTorch TensorFlow FastAPI WebSocket WebSockets
     DynamoDB NodeJS VSCode DeepSeek ChatGPT YouTube LinkedIn PowerShell macOS""".split()
 )
-_ENDINGS = frozenset(
-    """py pyi js jsx mjs cjs ts tsx go rs java kt rb php c h cc cpp hpp cs swift scala lua sh bash ps1 sql html css scss vue svelte md mdx rst txt json
-    jsonl yaml yml toml ini cfg conf env lock xml csv proto graphql tf gradle ipynb""".split()
+_SOURCES = frozenset(
+    "py pyi js jsx mjs cjs ts tsx go rs java kt c h cc cpp hpp cs swift scala php rb lua vue svelte".split()
+)
+_ENDINGS = _SOURCES.union(
+    """sh bash ps1 sql html css scss md mdx rst txt json jsonl yaml yml toml ini cfg conf env lock xml csv proto graphql tf gradle ipynb""".split()
+)
+# Words of languages that prose has seldom, or not as a noun: a rule may be about what code does with one.
+_CONSTRUCTS = (
+    "any|async|await|defer|enum|eval|fallthrough|finally|goto|lambda|struct|switch|typedef|unsafe|volatile|yield"
+)
+_MENTION = re.compile(
+    rf"`({_CONSTRUCTS})`|\b(?i:an?|every|each|no) ({_CONSTRUCTS})\b|\b({_CONSTRUCTS}) (?:statement|block|expression|keyword)"
+)
+_WRITTEN = re.compile(
+    rf"""^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_CONSTRUCTS})(?![\w$-])""",
+    re.MULTILINE,
 )
 _ADVICE = re.compile(
     r"\b(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
@@ -35,6 +48,13 @@ _CLAUSE = re.compile(r"[.;:!?]\s|\b(?:never|not|instead of|rather than|but)\b", 
 def names_in(text: str) -> list[str]:
     """Return the names in *text*, each once, in order; no paths, for what is there is no name."""
     return list(dict.fromkeys(name for _, name in _find(text[:_LONGEST].split()) if not is_path(name)))[:_MOST]
+
+
+def constructs_in(text: str, paths: Iterable[str]) -> list[str]:
+    """Return the words of languages that *text*, which is written to the sources *paths*, has as code, each with the ending of a file: `switch .go`."""
+    endings = dict.fromkeys(ending for path in paths if (ending := path.rpartition(".")[2]) in _SOURCES)
+    words = dict.fromkeys(one[1] for one in _WRITTEN.finditer(text[:_LONGEST]) if one[1]) if endings else ()
+    return [f"{word} .{ending}" for word in words for ending in endings]
 
 
 def is_path(name: str) -> bool:
@@ -59,7 +79,7 @@ def is_of_wrong(memory: Memory) -> bool:
 
 
 def subjects_of(memory: Memory) -> list[str]:
-    """Return the names that *memory* is about: paths, and of others those at its beginning that it does not advise to use.
+    """Return the names that *memory* is about: paths, and of others, and of a language's words, those at its beginning that it does not advise to use.
 
     None where it says which name is wrong.
     """
@@ -68,7 +88,9 @@ def subjects_of(memory: Memory) -> list[str]:
     for at, name in _find(words):
         if is_path(name) or (at < _SUBJECT and not _is_advised(" ".join(words[:at]))):
             found[name] = None
-    return list(found)
+    head = " ".join(words[:_SUBJECT])
+    said = (one[one.lastindex or 0] for one in _MENTION.finditer(head) if not _is_advised(head[: one.start()]))
+    return list(found | dict.fromkeys(said))
 
 
 def _is_advised(before: str) -> bool:
@@ -78,6 +100,8 @@ def _is_advised(before: str) -> bool:
     return not is_denied and _ADVICE.search(before, last.end() if last else 0) is not None
 
 
-def keys_of(names: Iterable[str]) -> list[str]:
-    """Return the keys of *names* in the lookup file."""
-    return [MARK + name for name in names]
+def keys_of(names: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Return the keys of *names* in the lookup file: of a language's word in those languages of which something *known* names a file."""
+    endings = {ending for key in known if (ending := key.rpartition(".")[2]) in _SOURCES}
+    spelled = ([f"{name} .{one}" for one in endings] if name in _CONSTRUCTS.split("|") else [name] for name in names)
+    return [MARK + one for some in spelled for one in some]

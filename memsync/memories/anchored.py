@@ -154,13 +154,14 @@ def find_about(project: Project, used: Sequence[str]) -> list[Match]:
         save_lookup(project, project.env)
         known = lookup.Lookup(path)
     due = [name for name in used if known.has_any(names.keys_of((name,)))][:_POOL]
+    due = [name.partition(" ")[0] for name in due]  # of a word, not in which language
     found = search_all(project, " ".join(due), Filters(), limit=_POOL).hits if due else ()
     about = ((hit, set(names.subjects_of(hit.memory))) for hit in found)
-    return [Match(hit, name, NAMED) for hit, own in about for name in due[:_POOL] if name in own]
+    return [Match(hit, name, NAMED) for hit, own in about for name in due if name in own]
 
 
-def _list_names(project: Project) -> Iterator[str]:
-    """Yield the keys of the names that memories are about, paths of any number, others of a few."""
+def _list_names(project: Project, known: Collection[str]) -> list[str]:
+    """Return the keys of the names that memories are about, paths of any number, others of a few; *known* are the keys of what is anchored."""
     from memsync.memories.listing import read_names
 
     counts: Counter[str] = Counter()
@@ -170,7 +171,8 @@ def _list_names(project: Project) -> Iterator[str]:
         held = (memory for _, _, store in walk(project) for memory in store.memories().values())
         for memory in held:
             counts.update(names.subjects_of(memory) if memory.archived_at is None else ())
-    yield from names.keys_of(name for name, count in counts.items() if count <= _FEW or names.is_path(name))
+    few = [name for name, count in counts.items() if count <= _FEW or names.is_path(name)]
+    return names.keys_of(few, (*known, *counts))
 
 
 def _find_prefix(project: Project) -> str:
@@ -290,7 +292,8 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
         paths = (place.memories, place.pending, place.config)  # not where a link leads, which may be another tomorrow
         files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
-        keys = {*_list_keys(project), *_list_names(project)}
+        keys = {*_list_keys(project)}
+        keys.update(_list_names(project, keys))
     keys.discard("")
     lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
 

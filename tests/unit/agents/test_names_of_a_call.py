@@ -64,6 +64,38 @@ def test_a_name_that_is_new_in_the_text_brings_what_is_about_it(old, ask):
     assert ask("Edit", session="s3", new_string="send_later(mail)", **edit) == ""  # it is what the memory advises
 
 
+SWITCH = "A switch over an enum must name every case, lint fails otherwise"
+ANY = "Never use `any`: take `unknown` and narrow it"
+PLACE = "The order of the steps is in `src/steps.go` and `src/steps.ts`"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "given"),
+    [
+        ("src/a.go", "x()", "switch kind {\ncase A:\n}", SWITCH),
+        ("src/a.ts", "let x", "let x: any", ANY),
+        ("src/a.go", "switch kind {", "switch other {", ""),  # it was there
+        ("src/a.go", "x()", '// switch it off\ns := "a switch"', ""),  # it is only spoken of
+        ("src/a.py", "x", "switch = any(rows)", ""),  # no memory names a file of that language
+        ("docs/a.md", "x", "a switch over any enum", ""),
+    ],
+)
+def test_a_word_of_a_language_brings_what_is_about_it_where_code_has_it_anew(repo, line, ask, path, old, new, given):
+    repo.write_memories("".join(line(f"mm-aaaaa{number}", text) for number, text in enumerate((SWITCH, ANY, PLACE))))
+    said = ask("Edit", file_path=path, old_string=old, new_string=new)
+    assert given in said
+    assert bool(said) == bool(given)
+
+
+def test_a_word_of_a_language_is_no_reason_in_a_command_or_where_it_is_advised(repo, line, ask):
+    texts = ("Use a switch, never a chain of ifs", PLACE, "switch to main before a release")
+    repo.write_memories("".join(line(f"mm-aaaaa{number}", text) for number, text in enumerate(texts)))
+    assert ask("Edit", file_path="src/a.go", old_string="x()", new_string="switch kind {") == ""
+    repo.write_memories("".join(line(f"mm-bbbbb{number}", text) for number, text in enumerate((SWITCH, PLACE))))
+    assert ask("Bash", command="git switch main") == ""
+    assert ask("Grep", pattern="switch", path="src") == ""
+
+
 def test_what_several_memories_are_about_or_name_in_passing_is_no_reason(repo, line, ask):
     texts = [f"run_pipeline number {number} is for the {name}" for number, name in enumerate(("night", "day", "week"))]
     texts.append("When the import of all orders has failed half way, then an operator calls repair_orders by hand")
