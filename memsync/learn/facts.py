@@ -292,28 +292,6 @@ def dotnet_targets(tree: Tree) -> Iterator[Fact]:
         yield Fact("dotnet.target", f"Projects target {list_names(targets)}.", where, tags=("dotnet",))
 
 
-_MATRIX: Final = {
-    "python-version": "Python", "node-version": "Node.js", "go-version": "Go", "ruby-version": "Ruby", "java-version": "Java"
-}  # fmt: skip
-
-
-def github(tree: Tree) -> Iterator[Fact]:
-    """Read the first matrix of versions in the workflows of GitHub Actions."""
-    for path in _list_workflows(tree):
-        for key, versions in _read_matrix(tree.data(path).get("jobs")):
-            content = f"CI tests {_MATRIX[key]} {', '.join(versions)} ({path})."
-            yield Fact(f"ci.matrix.{key}", content, locate(tree, path, key), importance=0.5, tags=("ci",))
-            return
-
-
-def _read_matrix(jobs: Any) -> Iterator[tuple[str, list[str]]]:
-    for job in jobs.values() if isinstance(jobs, dict) else ():
-        for key in _MATRIX:
-            values = value_at(job, "strategy", "matrix", key)
-            if isinstance(values, list) and values and all(isinstance(v, str) for v in values):
-                yield key, values
-
-
 def tool_versions(tree: Tree) -> Iterator[Fact]:
     """Read .tool-versions."""
     path = ".tool-versions"
@@ -330,23 +308,6 @@ def commit_hooks(tree: Tree) -> Iterator[Fact]:
     each = [value_at(repo, "hooks") for repo in repos] if isinstance(repos, list) else []
     if found := [str(value_at(hook, "id")) for hooks in each if isinstance(hooks, list) for hook in hooks]:
         yield Fact("hooks", f"pre-commit runs {list_names(found)}.", locate(tree, path, "id:"), tags=("lint", "git"))
-
-
-def style(tree: Tree) -> Iterator[Fact]:
-    """Read .editorconfig."""
-    path = ".editorconfig"
-    section, said = "", {}
-    for row in tree.text(path).splitlines():
-        if row.strip().startswith("["):
-            section = row.strip().strip("[]")
-        elif section == "*" and "=" in row and not row.strip().startswith(("#", ";")):
-            key, _, value = row.partition("=")
-            said[key.strip().lower()] = value.strip().lower()
-    style, size = said.get("indent_style"), said.get("indent_size", "")
-    if style == "tab" or (style == "space" and size.isdigit()):
-        key, width = ("indent_style", "tabs") if style == "tab" else ("indent_size", f"{size} spaces")
-        where = locate(tree, path, key)
-        yield Fact("style.indent", f"Indent with {width} ({path}).", where, "preference", 0.5, ("style",))
 
 
 def identity(tree: Tree) -> Iterator[Fact]:
@@ -380,5 +341,5 @@ def _find_first_paragraph(text: str) -> tuple[int, str] | None:
 
 
 READERS: Final = (
-    identity, commands, single, ports, generated, locks, dotnet_targets, github, tool_versions, commit_hooks, style
+    identity, commands, single, ports, generated, locks, dotnet_targets, tool_versions, commit_hooks
 )  # fmt: skip
