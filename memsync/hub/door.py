@@ -35,6 +35,7 @@ COOKIE: Final = "memsync_hub"
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
 _BURST: Final = 30
+_TRACKED: Final = 100_000  # tokens and addresses that are counted at once
 _KNOWN: Final = (
     "/livez",
     "/readyz",
@@ -92,7 +93,7 @@ def find_cookie(request: Request) -> str:
 
 
 class Allowance:
-    """How often each token may ask: so many times a minute, some at once."""
+    """How often each token, or each address, may ask: so many times a minute, some at once."""
 
     def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = a_minute / 60
@@ -109,8 +110,16 @@ class Allowance:
             left = min(self._most, left + (now - since) * self._rate)
             if left < 1:
                 return (1 - left) / self._rate
+            if len(self._left) >= _TRACKED:
+                self._left.clear()  # who has so many addresses is not held up by this
             self._left[token] = (left - 1, now)
             return 0.0
+
+    def give_back(self, token: int) -> None:
+        """Take back that *token* took one."""
+        with self._mutex:
+            left, since = self._left.get(token, (self._most, 0.0))
+            self._left[token] = (left + 1, since)
 
 
 class Door:

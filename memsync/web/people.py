@@ -6,6 +6,7 @@ security; what somebody may do, by the same conditions as there.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
@@ -20,7 +21,7 @@ from starlette.routing import Route
 from memsync.errors import HubError, UsageError
 from memsync.hub import access, questions, search
 from memsync.hub.database import as_dicts
-from memsync.hub.door import COOKIE
+from memsync.hub.door import COOKIE, Allowance
 from memsync.hub.hub import Hub
 from memsync.records import age, parse_time
 from memsync.web import pages
@@ -28,6 +29,7 @@ from memsync.web import pages
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+_GUESSES: Final = 10  # wrong tokens a minute that one address may show
 _LARGEST: Final = 8 * 1024
 _SHOWN: Final = 500  # repositories
 _HEADERS: Final = {
@@ -60,6 +62,7 @@ class People:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._guesses = Allowance(_GUESSES)
 
     def routes(self) -> list[Route]:
         """Return where each page is."""
@@ -156,10 +159,17 @@ class People:
     @_ending
     async def take_token(self, request: Request) -> Response:
         """Let in who pastes a token that somebody gave them."""
-        token = (await _read_form(request)).get("token", "").strip()
+        token, place = (await _read_form(request)).get("token", "").strip(), _place_of(request)
+        if wait := self._guesses.take(place):
+            answer = _page(
+                "people_login.html", 429, error="too many wrong tokens came from your address; wait a minute"
+            )
+            answer.headers["Retry-After"] = str(int(wait) + 1)
+            return answer
         bearer = await anyio.to_thread.run_sync(self._find_bearer, token)
         if bearer is None or "search" not in bearer.scopes:
             raise HubError("that token does not count here, or is not for searching")
+        self._guesses.give_back(place)
         return _keep(RedirectResponse("/", 303), request, token)
 
     def _find_bearer(self, token: str) -> access.Bearer | None:
@@ -180,6 +190,18 @@ def _keep(answer: Response, request: Request, token: str) -> Response:
 def _is_secure(request: Request) -> bool:
     """Tell whether browsers reach this by https: then a form of ours says so, whatever the proxy in front does."""
     return request.headers.get("origin", "").startswith("https://")
+
+
+def _place_of(request: Request) -> int:
+    """Return what stands for the address that *request* comes from; of IPv6 for the network, of which one machine has all."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return -1
+    if isinstance(address, ipaddress.IPv4Address):
+        return int(address)
+    return int(address.ipv4_mapped or int(address) >> 64)
 
 
 def _file(name: str) -> Callable[[Request], Any]:

@@ -110,6 +110,31 @@ def test_a_pasted_token_is_kept_where_no_script_reads_it_and_ends_when_its_owner
     assert send(served, "/mine", make_token(hub, "alice"), do="x" * 9_000)[0] == 403
 
 
+def test_who_guesses_tokens_has_to_wait_and_right_ones_and_other_addresses_do_not(hub, served):
+    token = make_token(hub, "alice")
+    other = {"X-Forwarded-For": "203.0.113.9"}  # as the proxy on this machine says it
+
+    def paste(said, **told):
+        return served.ask("POST", "/login", urlencode({"token": said}).encode(), Origin=served.url, **told)
+
+    assert {paste(token)[0] for _ in range(12)} == {303}
+    assert [paste("msh_guess")[0] for _ in range(10)] == [403] * 10
+    status, page, headers = paste(token)
+    assert (status, "wait a minute" in page, headers["Set-Cookie"], int(headers["Retry-After"]) <= 7) == (
+        429,
+        True,
+        None,
+        True,
+    )
+    assert headers["Cache-Control"] == "no-store"
+    assert look(served, "/", token)[0] == 200, "who is in already stays"
+    assert paste(token, **other)[0] == 303
+    for number in range(10):
+        assert paste("msh_guess", **{"X-Forwarded-For": f"2001:db8:0:1::{number}"})[0] == 403
+    assert paste(token, **{"X-Forwarded-For": "2001:db8:0:1:f::1"})[0] == 429, "one machine has all of such a network"
+    assert paste(token, **{"X-Forwarded-For": "2001:db8:0:2::1"})[0] == 303
+
+
 def test_a_cookie_opens_the_pages_only_and_a_hub_without_pages_has_none(hub, served, serve):
     cookie = {"Cookie": f"memsync_hub={make_token(hub, 'alice')}"}
     assert served.ask("POST", "/v1/search", {"query": "docker"}, **cookie)[0] == 401
