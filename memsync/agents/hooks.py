@@ -97,7 +97,18 @@ def _take_on(turn: Turn, client: Client, key: str, by: str) -> bool:
 
 
 def _text_of(turn: Turn, outcomes: Sequence[Outcome]) -> str:
-    return "\n".join(found.text for found in turn.injections if found.text) or find_failure(outcomes)
+    return (
+        "\n".join(found.text for found in turn.injections if found.text) or find_failure(outcomes) or _tell_lost(turn)
+    )
+
+
+def _tell_lost(turn: Turn) -> str:
+    """Return which lines cannot be used, for an agent that is given nothing when its session begins: it may not be that nothing is known."""
+    rows: list[str] = []
+    if turn.values["event"] == "session-start":
+        with suppress(MemsyncError):  # the failure is told already
+            rows = turn.session.project.finder.tell_problems()
+    return f"memory is incomplete: {quoted('; '.join(rows))}" if rows else ""
 
 
 def _note_surroundings(session: RecallSession, event: str, payload: Mapping[str, Any]) -> None:
@@ -267,5 +278,4 @@ def _count_candidates(project: Project) -> str:
 def _list_unreadable(project: Project) -> Iterator[str]:
     if project.loaded.unreadable:
         yield project.loaded.unreadable
-    for path, (bad, number, why) in project.finder.find_problems():
-        yield f"{count(bad, 'line')} of {path} cannot be used (line {number}: {why}); `memsync doctor` shows them"
+    yield from project.finder.tell_problems()

@@ -37,6 +37,7 @@ def _list_memories(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
     yield from (spell_memory(memory, now) for memory in weak)
     if not value["memories"]:
         yield "nothing is known about that"
+        yield from value.get("problems") or ()
     if again := spell_suggestion(value.get("nearest") or {}):
         yield again
     yield from (_spell_skill(skill) for skill in value.get("skills") or ())

@@ -109,6 +109,8 @@ def recall(
         value = found.as_dict()
         if query and at is None and all(map(found.is_weak, found)) and (nearest := suggest_questions(place, found)):
             value["nearest"] = nearest
+        if not found and (problems := place.finder.tell_problems()):
+            value["problems"] = problems
         return value if known is None else {**value, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 

@@ -204,7 +204,7 @@ def _may_fit(text: str, keys: Collection[str], programs: Collection[str]) -> boo
         return any(name in text for name in programs)
     path = text.partition("#")[0]
     path = path[:-13] if path[-13:-12] == "@" else path
-    return path in keys or "*" in path or "?" in path
+    return anchors.spell_path(path) in keys or "*" in path or "?" in path
 
 
 def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored | None]]:

@@ -121,7 +121,12 @@ def parse(text: str) -> Anchor:
     pinned = _BLOB.search(text)
     rest = text[: pinned.start()] if pinned else text
     path, _, symbol = rest.partition("#")
-    return Anchor(path, symbol, pinned[1] if pinned else "")
+    return Anchor(spell_path(path), symbol, pinned[1] if pinned else "")
+
+
+def spell_path(path: str) -> str:
+    """Return the *path* of an anchor as git has it, also where it was written on Windows."""
+    return path.replace("\\", "/").removeprefix("./")
 
 
 def pin(text: str, root: Path) -> str:
@@ -130,7 +135,7 @@ def pin(text: str, root: Path) -> str:
     Raises:
         InvalidMemory: there is no such file, or no such symbol in it.
     """
-    anchor = parse(text.strip().removeprefix("./"))
+    anchor = parse(text.strip())
     if anchor.command or (anchor.blob and not anchor.symbol):
         return str(anchor)
     path = fixed_path(anchor)

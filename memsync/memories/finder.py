@@ -13,6 +13,7 @@ from memsync.index.rank import Allow, Ranking, Record
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
 from memsync.store.store import Store
+from memsync.system.texts import count
 
 if TYPE_CHECKING:
     from memsync.index.cold import Cold
@@ -154,6 +155,13 @@ class Finder:
             first = store.first_problem() if store.stamp is not None else self.file.problems.get(scope)
             if first:
                 yield store.place.memories, tuple(first)
+
+    def tell_problems(self) -> list[str]:
+        """Return in a sentence for each file what `find_problems` yields."""
+        return [
+            f"{count(bad, 'line')} of {path} cannot be used (line {number}: {why}); `memsync doctor` shows them"
+            for path, (bad, number, why) in self.find_problems()
+        ]
 
     def save(self) -> None:
         """Have the rows as the stores are now.

@@ -66,6 +66,8 @@ def below(path: str, cwd: str, root: str) -> str:
     if not path or len(path) > 4_096 or "\0" in path:
         return ""
     named = os.path.join(cwd, os.path.expanduser(path))
+    if "\\" in path and not os.path.lexists(named):  # of a model that writes as on Windows
+        named = named.replace("\\", "/")
     real = os.path.join(os.path.realpath(os.path.dirname(named)), os.path.basename(named))
     inside = real.startswith(root.rstrip("/") + os.sep) and real[len(root.rstrip("/")) + 1 :]
     return inside.replace(os.sep, "/") if inside else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
+from memsync.memories.anchors import spell_path
 from memsync.memories.imports import Candidate
 from memsync.skills.file import load_front
 from memsync.transfer.candidates import TAG, add_subject, clean_words, read_statements
@@ -133,7 +134,7 @@ def read_rules(source: str, text: str, name: str) -> Iterator[Candidate]:
 def list_anchors(globs: Any) -> list[str]:
     """Return what *globs* name, a list or a text with commas, as anchors; nothing where one of them is every file."""
     parts = globs if isinstance(globs, list) else re.split(r",(?![^{]*\})", str(globs or ""))  # no comma within braces
-    found = [one for part in parts for one in _expand(str(part).strip().strip("\"'").removeprefix("./"))]
+    found = [one for part in parts for one in _expand(spell_path(str(part).strip().strip("\"'")))]
     if any(one in ("*", "**", "**/*", "**/*.*") for one in found):
         return []
     return [one for one in dict.fromkeys(found) if _PLAIN.fullmatch(one) and not one.startswith(("/", "../"))][:_MOST]

@@ -66,3 +66,19 @@ def test_no_word_of_a_prompt_is_kept(pay: GitRepo):
     assert kept
     assert b"noticed" not in kept
     assert b"nobody" not in kept
+
+
+def test_a_path_with_backslashes_is_that_of_the_file_in_anchors_and_in_a_call(pay: GitRepo):
+    (pay.root / "copy.jsonl").write_text(
+        json.dumps({"content": "The ledger is never rounded", "anchors": ["src\\pay\\core.py"]}) + "\n"
+    )
+    assert memsync("import", "copy.jsonl", cwd=pay.root).code == 0
+    ran = memsync("remember", "Totals are sums of rounded lines", "--anchor", ".\\src\\pay\\core.py#x", cwd=pay.root)
+    assert ran.code == 0, ran.err
+    assert '"src/pay/core.py#x@' in pay.memories.read_text()
+    assert "out of date" not in memsync("doctor", cwd=pay.root).out
+    given = hook(
+        pay, "pre-tool", tool_name="Edit", tool_input={"file_path": "src\\pay\\core.py", "old_string": "x = 1"}
+    )
+    assert "The ledger is never rounded (for src/pay/core.py)" in given
+    assert "Totals are sums of rounded lines (for src/pay/core.py#x)" in given

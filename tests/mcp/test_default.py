@@ -69,6 +69,14 @@ def test_nothing_found_is_said_in_words(default):
     assert said(default, "search_skills", query="deploy") == "no skill fits"
 
 
+def test_lines_that_cannot_be_read_are_told_where_nothing_is_found(default, repo, line):
+    repo.write_memories("broken\n" + line("mm-abcdef", "CI needs Node 20"))
+    nothing, why = said(default, "recall", query="the port of staging").splitlines()
+    assert nothing == "nothing is known about that"
+    assert why.startswith(f"1 line of {repo.memories} cannot be used (line 1: ")
+    assert len(said(default, "recall", query="node of CI").splitlines()) == 1
+
+
 def test_what_became_of_a_text_is_said_in_a_line_and_only_real_relations_are_named(default):
     first = said(default, "remember", content="The sandbox needs bubblewrap")
     assert first.startswith("created mm-")

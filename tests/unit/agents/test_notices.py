@@ -43,6 +43,15 @@ def test_lines_that_cannot_be_read_are_told_to_the_user_when_a_session_begins(re
     assert "systemMessage" not in hook(repo, clock, "prompt", session="s2", prompt=ASK)
 
 
+def test_an_agent_that_is_given_nothing_is_told_of_lines_that_cannot_be_read(repo, clock):
+    repo.write_memories("<<\nbroken\n")
+    found = hook(repo, clock, "session-start", source="startup")
+    said = found["hookSpecificOutput"]["additionalContext"]
+    assert said.startswith(f"memory is incomplete: 2 lines of {repo.memories} cannot be used (line 1: ")
+    assert said.removeprefix("memory is incomplete: ") == found["systemMessage"].removeprefix("memsync: ")
+    assert hook(repo, clock, "prompt", prompt=ASK) == {}
+
+
 def test_that_only_words_were_looked_for_is_told_once_a_session(repo, clock, home):
     (home / ".gobby").mkdir()
     (home / ".gobby" / "config.yaml").write_text(

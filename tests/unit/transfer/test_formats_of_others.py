@@ -61,6 +61,7 @@ def contents(data: object, name: str, source: str | None = None) -> list[tuple[s
     [
         ("src/**/*.{ts,tsx}, *.mdx", ["*.mdx", "src/**/*.ts", "src/**/*.tsx"]),
         (["app/**", "./Makefile"], ["Makefile", "app/**"]),
+        ("src\\app\\**, .\\Makefile", ["Makefile", "src/app/**"]),
         ("**", []),
         ("docs/*.md,**/*", []),
         ("/etc/*, ../x, a b", []),
