@@ -61,6 +61,10 @@ _BEFORE: Final = re.compile(
 PORTS: Final = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{4,5})(?!\d)|(?i:\bport)s?\W{1,4}(\d{4,5})(?![\d.])"
 )
+_LENGTH: Final = re.compile(r"(?i)(?<![\w.,-])(\d{1,3}(?:,\d{3})+|\d{2,6})(\+?)\s?(?:lines|LOC)\b")
+_LIMIT: Final = re.compile(
+    r"(?i)\b(?:max\w*|under|at most|limit\w*|less|keep|below|exceed\w*|over|more than|first|last|top|per|each|every|within|up to|split|if|when)\b|[<>≤≥]"
+)
 _SERVING: Final = re.compile(
     r"(?:^|.*/)(?:(?:docker-)?compose[^/]*\.ya?ml|(?:.*\.)?[Dd]ockerfile|\.env\.(?:example|sample|template|dist)|package\.json|Procfile|(?:vite|next|nuxt|astro|webpack)\.config\.\w+|Makefile|[jJ]ustfile)$"
 )
@@ -105,6 +109,14 @@ def fold(name: str) -> str:
     plain = re.sub(r"[^a-z0-9]", "", scope if own in ("core", "cli", scope) else scope + own)
     plain = plain.removesuffix("js") if len(plain) > 3 else plain
     return _OTHERS.get(plain, plain)
+
+
+def find_length(row: str) -> tuple[int, bool, str, int] | None:
+    """Return how many lines *row* says that a file has, whether at least so many, in which words and where; None for a limit."""
+    found = list(_LENGTH.finditer(row))
+    if len(found) != 1 or _LIMIT.search(row):
+        return None
+    return int(found[0][1].replace(",", "")), bool(found[0][2]), found[0][0], found[0].start()
 
 
 class Facts:

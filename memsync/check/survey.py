@@ -40,17 +40,17 @@ class Fix(NamedTuple):
         return "\n".join(map(printable, rows))
 
 
-def check(root: Path, names: Sequence[str] = ()) -> list[Finding]:
-    """Return what is not so in the files *names* of the tree at *root*; without any in all instruction files and memories. Only reads."""
-    tree = Tree(root)
+def check(root: Path, names: Sequence[str] = (), tree: Tree | None = None) -> list[Finding]:
+    """Return what is not so in the files *names* of the *tree* at *root*; without any in all instruction files and memories. Only reads."""
+    tree = tree or Tree(root)
     asked = list(names) or [*list_instructions(tree.files), MEMORIES]
     within = dict.fromkeys(filter(None, (resolve(tree, name) for name in asked)))
     return verify(tree, [one for name in within for one in read_file(tree, name)])
 
 
-def list_unreadable(root: Path, names: Sequence[str] = ()) -> list[str]:
+def list_unreadable(root: Path, names: Sequence[str] = (), tree: Tree | None = None) -> list[str]:
     """Return for each of the files that `check` would read and cannot: which it is, why, and what to do."""
-    tree, found = Tree(root), []
+    tree, found = tree or Tree(root), []
     asked = names or dict.fromkeys([*list_instructions(tree.files), *AT_ROOT])
     for name in filter(None, (resolve(tree, name) for name in asked)):
         file = root / name
@@ -75,9 +75,9 @@ def resolve(tree: Tree, name: str) -> str:
     return inside if inside in tree.names else ""
 
 
-def summarize(root: Path) -> str:
-    """Return in one line what is surely wrong in the tree at *root*; "" if nothing is."""
-    sure = [one for one in check(root) if one.sure]
+def summarize(root: Path, tree: Tree | None = None) -> str:
+    """Return in one line what is surely wrong in the *tree* at *root*; "" if nothing is."""
+    sure = [one for one in check(root, tree=tree) if one.sure]
     if not sure:
         return ""
     first, more = sure[0], len({(one.file, one.line) for one in sure}) - 1

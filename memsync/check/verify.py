@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from memsync.check import commands
-from memsync.check.facts import PORTS, Facts, find_claims
+from memsync.check.facts import PORTS, Facts, find_claims, find_length
 from memsync.check.files import is_elsewhere, is_task
 from memsync.check.past import Gone, Past
 from memsync.check.statements import Statement, cut_place, has_ending
@@ -52,7 +52,7 @@ _ASIDE: Final = re.compile(
     r"(?i)example|template|planned|roadmap|future|proposed|migration|changelog|history|deprecated|anti-?pattern|naming|legacy"
 )
 _CODE: Final = re.compile(
-    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kt|swift|c|h|cc|cpp|hpp|cs|php|exs?|lua|sh|sql|graphql|proto|vue|svelte)$"
+    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kts?|scala|swift|mm?|c|h|cc|cpp|hpp|cs|php|exs?|[eh]rl|clj|dart|hs|jl|lua|nix|zig|sh|sql|graphql|proto|vue|svelte)$"
 )
 _HEADINGS: Final = re.compile(r"(?m)^ {0,3}#{1,6} +(.+)$|(?:id|name)=[\"']([^\"'\n]+)|\{#([^}\n]+)\}")
 _LINE: Final = re.compile(r"(?::|#L)(\d{1,7})(?:[-:]L?\d+)*$")
@@ -188,6 +188,7 @@ class Verifier:
                 found += self._check_role(one)
         rows = [one for one in statements if one.kind == "row"]
         found += [(one, []) for row in rows for one in self._check_versions(row)]
+        found += [(one, []) for one in self._check_lengths(statements)]
         found += [(one, []) for one in self._find_disagreements(row for row in rows if not is_task(row.file))]
         found += self._check_trees([one for one in statements if one.kind == "tree"])
         found += [(one, []) for one in self._check_words(statements)]
@@ -209,18 +210,17 @@ class Verifier:
         """Return where *path* may be meant to be, from the root: beside the file, in a folder above it, or where a command is run."""
         above = posixpath.dirname(one.file)
         bases = [posixpath.join(above, folder), *([folder] if folder else [])]
-        while one.kind != "link" and above:
+        while above and (one.kind != "link" or path.startswith("/")):  # a site may have its root in any folder
             above = posixpath.dirname(above)
             bases.append(above)
-        if one.kind == "link" or path.startswith("/"):
-            bases.append("")
+        bases.append("")
         places = (posixpath.normpath(posixpath.join(base, path.lstrip("/"))) for base in bases)
         return list(dict.fromkeys(place for place in places if not place.startswith("..")))
 
     def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Found:
         path = said
         if one.kind == "link":
-            path = unquote(said.partition("#")[0].partition("?")[0])
+            path = unquote(said.partition("#")[0].partition("?")[0]).replace("\\", "/")
             path = f"/{path[4:]}" if path.startswith("mdc:") else path  # Cursor's, from the root
             if ":" in path or not ("/" in path.strip("/") or has_ending(path)):
                 return
@@ -306,10 +306,13 @@ class Verifier:
         same, is_named = self._find_same(bare), one.kind in ("link", "import")
         is_near = same or any(posixpath.dirname(place) in self._ground.folders for place in places)
         is_plain = make.sure and "/" in bare and "[" not in bare and bare[0] != "."
-        if is_named or (is_plain and is_near and (has_ending(bare) or make.said.endswith("/"))):
+        is_called = re.match(r"\W{1,3}(?:folder|director)", one.row[one.at + len(one.said) :]) and not is_task(one.file)
+        is_plain = is_plain and is_near and (has_ending(bare) or make.said.endswith("/"))
+        if is_named or is_plain or (is_called and make.sure and make.said.endswith("/")):
             now = self._spell(one, make.said, bare, bare, same)
             what = f"no such {kind}, but {same}" if same else f"no such {kind}"
-            yield make._replace(is_=what, now=now, sure=make.sure and is_named), places
+            is_sure = make.sure and is_named and make.said[0] != "/"  # which a site may answer
+            yield make._replace(is_=what, now=now, sure=is_sure), places
 
     def _find_same(self, path: str) -> str:
         """Return the only file elsewhere that is called as *path*; "" if there are none, or many, or every folder has such a one."""
@@ -409,6 +412,22 @@ class Verifier:
                 )
                 yield Finding(one.file, one.line, claim.said, what, now, since, sure, at=claim.at)
 
+    def _check_lengths(self, statements: Sequence[Statement]) -> Iterator[Finding]:
+        """Yield what the rows say of the length of the only file that they name, where it is a fifth shorter or a quarter longer."""
+        rows = ((one, find_length(one.row)) for one in statements if one.kind == "row" and not is_task(one.file))
+        told = {(one.file, one.line): (one, length) for one, length in rows if length and self._is_meant(one)}
+        named: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for one in statements:
+            if one.kind in ("path", "link") and (one.file, one.line) in told:
+                named[one.file, one.line].update(self._find_files(one))
+        for place, files in named.items():
+            if len(files) == 1:
+                one, (number, is_least, said, at) = told[place]
+                file = files.pop()
+                count = self._tree.text(file).count("\n")
+                if count and (count < number * 0.8 or (count > number * 1.25 and not is_least)):
+                    yield Finding(one.file, one.line, said, f"{file} has {count}", at=at)
+
     def _find_disagreements(self, rows: Iterable[Statement]) -> Iterator[Finding]:
         """Yield the lines that say what a line of another file says with another number."""
         first: dict[str, Statement] = {}
@@ -477,7 +496,8 @@ class Verifier:
 
     def _list_lost(self, one: Statement, files: list[str]) -> Iterator[tuple[str, Statement, str, list[str]]]:
         word = re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]
-        if len(word) > _SHORT and not any(word.encode() in self._tree.read(file) for file in files):
+        read = [self._tree.read(file) for file in files]  # nothing where it is too large
+        if len(word) > _SHORT and all(read) and not any(word.encode() in data for data in read):
             yield word, one, one.said, files
 
     def _list_spelled(self, one: Statement) -> Iterator[tuple[str, Statement, str, list[str]]]:
@@ -513,9 +533,8 @@ class Verifier:
     def _find_files(self, one: Statement) -> list[str]:
         path = cut_place(one.said.partition("#")[0])
         found = [place for place in self._list_places(one, path, one.folder) if place in self._ground.names]
-        return found or [
-            end for end in self._ground.ends(path.strip("/").removeprefix("./")) if end in self._ground.names
-        ]
+        ends = self._ground.ends(path.strip("/").removeprefix("./"))
+        return found or [end for end in ends if end in self._ground.names and len(ends) == 1]
 
 
 def _fold(heading: str) -> str:

@@ -19,6 +19,7 @@ from memsync.errors import NoStore, Remedy, UsageError
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
 from memsync.records import shown_id
+from memsync.store.tree import Tree
 
 
 @command(cli, "check", is_quiet=True)
@@ -53,14 +54,16 @@ def check_(
         raise NoStore(f"{project.layout.start} has no work tree to look at; go to a checkout")
     if yes and not fix:
         raise UsageError("--yes is about --fix; ", Remedy("check", "--fix", "--yes"), " writes without a question")
-    found = check(root, [_name(path, root) for path in paths])
+    names, tree = [_name(path, root) for path in paths], Tree(root)
+    found = check(root, names, tree)
     fixed = _fix(root, plan_fixes(root, found), yes=yes) if fix else []
     if fixed:
         project.journal.note_change(f"wrote new names into {', '.join(fixed)}, which `git diff` shows")
-        found = check(root, [_name(path, root) for path in paths])
+        tree = Tree(root)
+        found = check(root, names, tree)
     kept = _remember(project, found) if remember else []
     found = count_sessions(found, list_here(project)) if found and not sarif and not github else found
-    unread = list_unreadable(root, [_name(path, root) for path in paths])
+    unread = list_unreadable(root, names, tree)
     for one in unread:
         click.echo(f"memsync: {render.one_line(one)}", err=True)
     code = 1 if unread or any(one.sure for one in found) else 0

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memsync import __version__
 from memsync.agents.actions import check
 from memsync.agents.serving import list_servers
-from memsync.check.survey import AT_ROOT, list_unreadable, summarize
+from memsync.check.survey import list_unreadable, summarize
 from memsync.errors import MemsyncError, blaming
 from memsync.format import jsonl, text_merges
 from memsync.git import attributes, conflict
@@ -29,6 +29,7 @@ from memsync.store.checkout import Checkout
 from memsync.store.left_behind import find_lost_folders
 from memsync.store.places import Layout
 from memsync.store.store import Store
+from memsync.store.tree import Tree
 from memsync.system.texts import count, one_line
 
 Level = Literal["error", "warning", "note"]
@@ -62,9 +63,10 @@ def examine(project: Project) -> list[Finding]:
             found.append(Finding("error", str(store.place.memories), str(error)))
     found += _examine_skills(project)
     found += _find_lost(project)
-    if project.layout.root:
-        found += [Finding("warning", "instructions", what) for what in list_unreadable(project.layout.root, AT_ROOT)]
-        found += [Finding("note", "instructions", wrong) for wrong in (summarize(project.layout.root),) if wrong]
+    if root := project.layout.root:
+        tree = Tree(root)
+        found += [Finding("warning", "instructions", what) for what in list_unreadable(root, tree=tree)]
+        found += [Finding("note", "instructions", wrong) for wrong in (summarize(root, tree),) if wrong]
     found += _examine_clients(project)
     found += _examine_servers(project)
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():

@@ -503,3 +503,41 @@ def test_a_pipe_or_a_folder_in_place_of_an_instruction_file_is_named(repo):
         done = memsync(*words, cwd=repo.root)
         for name in ("CLAUDE.md", "AGENTS.md"):
             assert f"{name}: not a regular file, so no agent reads it; move it away" in done.out + done.err
+
+
+def test_a_site_may_have_its_root_in_any_folder_above_and_a_link_backslashes(tree, check):
+    tree({
+        "web/static/skills/pay/SKILL.md": "[a](/skills/pay/how.md) [b](/skills/pay/none.md) [c](sub\\how.md) [d](sub\\none.md)\n",
+        "web/static/skills/pay/how.md": "# How\n", "web/static/skills/pay/sub/how.md": "# How\n",
+    })  # fmt: skip
+    assert check() == [
+        ("web/static/skills/pay/SKILL.md:1", "/skills/pay/none.md", None, None, False),
+        ("web/static/skills/pay/SKILL.md:1", "sub\\none.md", None, None, True),
+    ]
+
+
+def test_a_folder_that_a_line_calls_one_must_be_there(tree, check):
+    tree({"AGENTS.md": "Read all of the `rules/` directory first, `words/` is a word.\n"})
+    assert check() == [("AGENTS.md:1", "rules/", None, None, False)]
+
+
+def test_how_many_lines_the_only_file_of_a_line_is_said_to_have_is_counted(tree, check):
+    tree({
+        "src/app.py": "x = 1\n" * 50, "src/web.py": "x = 1\n",
+        "CLAUDE.md": "- `src/app.py` (2,000+ lines)\n- `src/app.py` (~48 lines)\n- `src/app.py`: at most 20 lines\n- `src/app.py` (30+ lines)\n"
+        "- `src/app.py` (30 lines)\n- `src/app.py` and `src/web.py`, 30 lines\n",
+    })  # fmt: skip
+    assert check() == [
+        ("CLAUDE.md:1", "2,000+ lines", None, None, False),
+        ("CLAUDE.md:5", "30 lines", None, None, False),
+    ]
+
+
+def test_the_doctor_names_every_instruction_file_that_cannot_be_read(repo, tree):
+    tree({"AGENTS.md": "# Shop\n"})
+    (repo.root / "web").mkdir()
+    (repo.root / "web/CLAUDE.md").write_bytes(b"fine\nnot \xff utf-8\n")
+    found = [
+        one for one in memsync("doctor", "--json", cwd=repo.root).json["findings"] if one["where"] == "instructions"
+    ]
+    assert [one["what"] for one in found] == ["web/CLAUDE.md:2: not UTF-8; save it as UTF-8"]
