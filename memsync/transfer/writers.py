@@ -86,10 +86,13 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
     refuse_store(project, str(path))
     path, data = resolve_named(path, project.layout.root), text.encode("utf-8", "replace")
     notes = project.layout.global_.local / _NOTES if project.layout.global_ else None
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder; make it first, or name another")
     if not force:
         _refuse_others(path, data, notes)
     if private:
-        _keep_from_git(project, path, force=force)
+        _refuse_tracked(project, path, force=force)
+        _keep_from_git(project, path)
     is_file = _put(path, data, private=private)
     if is_file and notes and project.layout.global_:
         make_local(notes.parent, private=True)
@@ -100,8 +103,6 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
 
 def _put(path: Path, data: bytes, *, private: bool) -> bool:
     """Write *data* to *path*, and tell whether that is a file."""
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder; make it first, or name another")
     with blaming(path), open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600 if private else 0o666), "wb") as file:
         is_file = path.is_file()
         if is_file and private:
@@ -120,11 +121,13 @@ def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, forc
         StoreFull, StoreNotWritable, OutsideTree
     """
     if private:
-        _keep_from_git(project, folder, force=force)
+        _refuse_tracked(project, folder, force=force)
     if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder} is there and not empty; name another folder, or ", Remedy("--force"), " writes into it"
         )
+    if private:
+        _keep_from_git(project, folder)
     for name, text in okf.spell_bundle(found):
         path = resolve_named(folder / name, project.layout.root)
         refuse_store(project, str(path))
@@ -133,22 +136,33 @@ def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, forc
         _put(path, text.encode("utf-8", "replace"), private=private)
 
 
-def _keep_from_git(project: Project, path: Path, *, force: bool) -> None:
+def _find_in_checkout(project: Project, path: Path) -> tuple[Checkout, str] | None:
+    """Return the checkout that *path* is in, and its name there; None where no commit of this repository takes it along."""
+    git, real = project.layout.git, Path(os.path.realpath(path))
+    top = Path(os.path.realpath(git.root)) if git else real
+    return None if top == real or not real.is_relative_to(top) else (Checkout(top), real.relative_to(top).as_posix())
+
+
+def _refuse_tracked(project: Project, path: Path, *, force: bool) -> None:
+    """Refuse to write what is private to *path* if git has a file there already, which it would not ignore, unless *force*.
+
+    Raises:
+        UsageError
+    """
+    checkout, name = _find_in_checkout(project, path) or (None, "")
+    if checkout and not force and checkout.run("ls-files", "-z", "--", f":(literal){name}").paths:
+        why = f"git has {name}, and the next commit would share what is private; name another file, or "
+        raise UsageError(why, Remedy("--force"), " writes it there")
+
+
+def _keep_from_git(project: Project, path: Path) -> None:
     """Have git ignore *path*, if a commit in this checkout would take what is private along with it.
 
     Raises:
-        UsageError: git has a file there already, which it would not ignore, and *force* is off.
         StoreFull, StoreNotWritable
     """
-    git, real = project.layout.git, Path(os.path.realpath(path))
-    top = Path(os.path.realpath(git.root)) if git else real
-    if git is None or top == real or not real.is_relative_to(top):
-        return
-    name, checkout = real.relative_to(top).as_posix(), Checkout(top)
-    if not force and checkout.run("ls-files", "-z", "--", f":(literal){name}").paths:
-        why = f"git has {name}, and the next commit would share what is private; name another file, or "
-        raise UsageError(why, Remedy("--force"), " writes it there")
-    if checkout.run("check-ignore", "-q", "--", name).code:
+    git, (checkout, name) = project.layout.git, _find_in_checkout(project, path) or (None, "")
+    if git and checkout and checkout.run("check-ignore", "-q", "--", name).code:
         exclude = git.common / "info" / "exclude"
         exclude.parent.mkdir(exist_ok=True)
         known = read(exclude)[0]

@@ -197,6 +197,16 @@ def test_git_takes_no_copy_with_what_is_private_and_one_that_it_has_is_refused(c
     assert f"git has {words[2]}, and the next commit would share what is private" in done.err
 
 
+@pytest.mark.parametrize("words", [("-o", "nowhere/a.md"), ("-o", "full", "--format", "okf")])
+def test_a_copy_that_is_refused_changes_nothing_that_git_ignores(call, repo, words):
+    (repo.root / "full").mkdir()
+    (repo.root / "full" / "mine.md").write_text("mine\n")
+    exclude = repo.root / ".git" / "info" / "exclude"
+    was = exclude.read_bytes()
+    call("export", *words, "--all-scopes", code=2)
+    assert exclude.read_bytes() == was
+
+
 def test_an_ending_that_means_no_format_is_refused(call, repo):
     assert (
         "out.csv: no format ends in .csv; say --format jsonl, json, markdown"
