@@ -183,8 +183,10 @@ class Candidates:
                 known.add(hash_)
                 memory = proposal.memory._replace(id=derive_id(proposal.memory.content))
                 found.append(replace(proposal, memory=memory, heard=memory.importance < least))
-            heard = [one for one in (*waiting.values(), *found) if one.heard][-_MOST_HEARD:]
-            found = best_of([one for one in found if not one.heard], most)
+            heard = [one for one in (*waiting.values(), *found) if one.heard]
+            best = best_of([one for one in found if not one.heard], most)
+            heard += [replace(one, heard=True) for one in found if one.also and one not in best]
+            heard, found = heard[-_MOST_HEARD:], best
             self._here.write_memories([*heard, *(one for one in waiting.values() if not one.heard), *found])
         if found:
             ids = " ".join(one.memory.id for one in found)
@@ -232,6 +234,7 @@ class Candidates:
             worth = max([memory.importance, *(entry.memory.importance for entry in replaces)])
             memory = memory._replace(importance=worth)
             scope = "private" if said == "private" else _choose_scope(replaces, folder.place.scope)
+            self._project.expect_store(scope)
             with Named(memory.content, None if scope == "global" else self._project.layout.root) as named:
                 vetted = self._project.vetting.vet(name_all(memory, named), scope)
             is_chosen = folder is not self._here or scope != folder.place.scope

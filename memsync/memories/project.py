@@ -169,7 +169,7 @@ class Project:
             place
             and self.layout.git is None
             and (scope or self.default_scope) == "project"
-            and not place.directory.is_dir()
+            and not (place.directory.is_dir() and set(os.listdir(place.directory)) - {place.local.name})
         ):
             said = f"{place.directory.parent} is in no git repository and has no memories yet; "
             raise NoStore(said, Remedy("init"), " makes it a project; or use ", Remedy("--global"))

@@ -188,6 +188,10 @@ def test_a_folder_outside_git_becomes_a_project_by_init_alone(tmp_path, words):
     assert refused.code == 1
     assert "is in no git repository and has no memories yet; `memsync init` makes it a project" in refused.err
     assert os.listdir(place) == ["notes.md"]
+    (place / "rules.md").write_text("- Never use yarn; pnpm is the package manager here.\n")
+    assert "pnpm" in memsync("extract", "rules.md", cwd=place).out  # and waits in .gobby/local
+    for again in (words, ("approve", "--all")):
+        assert "`memsync init` makes it a project" in memsync(*again, cwd=place).err
     assert memsync(*words, "--global", cwd=place).code == 0
     assert memsync("init", "--agent", "none", cwd=place).code == 0
     assert memsync("remember", "Prices are in cents", cwd=place).code == 0

@@ -101,6 +101,16 @@ def test_what_one_session_says_without_much_evidence_waits_for_another_that_says
     assert [one.also for one in Candidates(project).memories()] == [("c:",)]
 
 
+def test_what_two_sessions_taught_and_found_no_place_is_put_up_after_a_third(project):
+    rule = "Every form of the shop must have a title for the reader."
+    assert hear(project, "a", rule) == []
+    again = Memory(id="", content=rule[:-1] + "!", importance=0.6, source_session_id="b")
+    better = Memory(id="", content="Deploys need two approvals.", importance=0.9, source_session_id="b")
+    put_up = Candidates(project).propose([Proposal(memory=again), Proposal(memory=better)], most=1, least=0.65)
+    assert [one.memory.content for one in put_up] == ["Deploys need two approvals."]
+    assert hear(project, "c", f"Indeed: {rule}") == [rule]
+
+
 def test_only_the_newest_of_what_was_heard_is_remembered(project):
     memories = (
         Memory(id="", content=f"window{number} wall{number} must hold", importance=0.6, source_session_id=f"s{number}")
