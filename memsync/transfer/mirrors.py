@@ -278,6 +278,9 @@ class _Meeting:
                 self.notes.append(f"{name}: {error}")
                 self.unread.add(name)
                 continue
+            if self.mirror.kind == "claude-memory" and _is_on_user(self.texts[name]):
+                self.unread.add(name)  # what is only about its user is not for git
+                continue
             self.units[name] = list(split(self.texts[name], observations=self.mirror.has_observations))
 
     def _match(self) -> tuple[list[tuple[Row, Unit]], list[Row]]:
@@ -491,6 +494,12 @@ def _read_text(path: Path, root: Path, *, has_rows: bool) -> str:
     if _CONFLICT.search(text):
         raise ValueError("has conflict markers")
     return text
+
+
+def _is_on_user(text: str) -> bool:
+    from memsync.transfer.sources import is_on_user  # which a server need not load
+
+    return is_on_user(text)
 
 
 def _read_whole(path: Path) -> bytes:

@@ -286,6 +286,11 @@ def _keep_private(one: Candidate) -> Candidate:
     return replace(one, memory=one.memory and one.memory._replace(extra={**one.memory.extra, KEY: "private"}))
 
 
+def is_on_user(text: str) -> bool:
+    """Tell whether a note of Claude Code says that it is about its user."""
+    return _find_claude_type(load_front(text)[0]) == "user"
+
+
 def _find_claude_type(about: Mapping[str, Any]) -> str:
     inner = about.get("metadata")
     return str(about.get("type") or (inner.get("type") if isinstance(inner, dict) else ""))

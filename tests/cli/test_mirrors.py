@@ -71,6 +71,18 @@ def contents(repo) -> dict[str, str]:
     return {row["content"]: row["id"] for row in map(json.loads, repo.memories.read_text().splitlines())}
 
 
+def test_a_note_on_its_user_stays_out_of_the_project_and_as_it_is(mirrored):
+    user = "---\nname: me\nmetadata:\n  type: user\n---\n- Ada hates meetings before ten\n"
+    note(mirrored, "me.md").write_bytes(user.encode())
+    notes = note(mirrored)
+    was = contents(mirrored)
+    assert "no change" in sync(mirrored)
+    notes.write_bytes(notes.read_bytes().replace(b"description: what we know", b"type: user"))  # and one that was taken
+    assert "no change" in sync(mirrored)
+    assert contents(mirrored) == was
+    assert note(mirrored, "me.md").read_bytes() == user.encode()
+
+
 def test_the_first_sync_brings_what_is_there_both_ways_and_changes_no_byte_of_theirs(mirrored):
     assert set(contents(mirrored)) == {*FIRST, "Prices are integers in cents everywhere"}
     assert note(mirrored).read_bytes() == NOTE.encode()
