@@ -167,8 +167,8 @@ def test_a_model_is_told_a_tool_or_that_it_is_for_the_user(desk, words):
 def test_a_remedy_is_spelled_as_its_reader_does_it(desk):
     error = MemsyncError("use ", Remedy("--private"), ", ", Remedy("--from"), " or ", Remedy("skill update", "x"))
     assert str(error) == "use --private, --from or `memsync skill update x`"
-    assert desk.explain(error, {"--private": "private: true", "--from": "source"}) == (
-        "use private: true, source or update_skill"
+    assert desk.explain(error, {"--private": 'scope: "private"', "--from": "source"}) == (
+        'use scope: "private", source or update_skill'
     )
 
 

@@ -133,7 +133,7 @@ class Endpoint:
                     caller.sendall(b"{}\n")
                     return
                 self.asked_at = time.monotonic()
-                caller.sendall(json.dumps({"out": reply.out, "err": reply.err}).encode() + b"\n")
+                caller.sendall(json.dumps({"out": reply.out}).encode() + b"\n")
                 is_used = wire.read_line(caller) == wire.USED.strip()
                 self._live.call(lambda _: reply.used() if is_used else reply.lost())
             except Exception as error:  # noqa: BLE001 - the boundary of the thread: the caller answers for itself

@@ -145,7 +145,7 @@ def _answer(event: str, client: str) -> None:
         {"event": event, "client": client, "payload": payload, "by": _NAME},
         _SHARE * wire.bound(os.environ),
     )
-    if event == "session-end" or not wire.ask(about, cwd, os.environ, seconds, lambda reply: _print(reply["out"])):
+    if event == "session-end" or not wire.ask(about, cwd, os.environ, seconds, _print):
         _answer_here(event, client, cwd, payload)
 
 

@@ -50,15 +50,14 @@ class Injection(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a hook or a command prints ("" for nothing), and what is to be done when it was printed, or nobody took it.
+    """What a hook prints ("" for nothing), and what is to be done when it was printed, or nobody took it.
 
-    `err`: what it says on standard error. `given`: the ids of the memories in it, `why` each was at a tool.
+    `given`: the ids of the memories in it, `why` each was at a tool.
     """
 
     out: str
     used: Callable[[], None]
     lost: Callable[[], None] = lambda: None
-    err: str = ""
     given: tuple[str, ...] = ()
     why: Mapping[str, str] = {}
 

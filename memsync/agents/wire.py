@@ -94,10 +94,8 @@ def is_own(there: socket.socket, user: int | None = None) -> bool:
     return int.from_bytes(said[4:8], sys.byteorder) == (os.geteuid() if user is None else user)
 
 
-def ask(
-    about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: float, use: Callable[[Mapping[str, str]], None]
-) -> bool:
-    """Have a running server of the project that *cwd* is in answer *about*; return whether *use* took its reply, of "out" and "err".
+def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: float, use: Callable[[str], None]) -> bool:
+    """Have a running server of the project that *cwd* is in answer *about*; return whether *use* took what it says.
 
     All servers together are given *seconds*, so that one that hangs costs no more beside another.
     """
@@ -116,7 +114,7 @@ def ask(
             there.sendall(json.dumps(request).encode() + b"\n")
             reply = json.loads(read_line(there) or b"{}")
             if "out" in reply:
-                use(reply)
+                use(reply["out"])
                 there.sendall(USED)
                 return True
         except (OSError, ValueError, RecursionError):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LOG_FORMAT: Final = "memsync: %(message)s"
 _JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
@@ -213,7 +212,7 @@ def _configure_logs(verbose: bool) -> None:
     import logging
 
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format=LOG_FORMAT)
+    logging.basicConfig(level=level, stream=sys.stderr, format="memsync: %(message)s")
 
 
 def run(words: Sequence[str]) -> int:

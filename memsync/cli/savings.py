@@ -123,7 +123,7 @@ def _format(found: Mapping[str, Any], page: Path | None, *, propose: bool) -> It
         yield (
             f"wrote {made}; `memsync test` runs them"
             if found["tests"]
-            else "no call of these gets a memory and has no test"
+            else "no memory test is new: each of these calls has one, or gets no memory"
         )
     if propose:
         yield f"{render.memories(len(found['proposed']))} new for `memsync review`"
