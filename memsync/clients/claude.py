@@ -27,7 +27,6 @@ from memsync.clients.facts import (
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
-    Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, any_of(*CLAUDE_TOOLS)),
     Hook("PreToolUse", "pre-tool", 5, "^(?:Agent|Task)$"),  # what a subagent is asked
@@ -66,7 +65,6 @@ _QWEN_TOOLS: Final = any_of(*"read_file edit write_file run_shell_command grep_s
 _QWEN_HOOKS: Final = (
     Hook("SessionStart", "session-start", 10),
     Hook("UserPromptSubmit", "prompt", 5),
-    Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, "^run_shell_command$"),  # may refuse; what it is given there reaches nobody
     Hook("PostToolUse", "post-tool", 5, _QWEN_TOOLS),

@@ -13,7 +13,6 @@ from memsync.clients.facts import ANY, CLAUDE_TOOLS, Client, File, Home, Hook, a
 HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
-    Hook("PreCompact", "pre-compact", 5),
     Hook("PostCompact", "post-compact", 5),  # its SessionStart(compact) is lost if the user leaves before the next turn
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, any_of("apply_patch", *CLAUDE_TOOLS)),  # those of Claude Code for the plugin

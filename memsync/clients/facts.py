@@ -257,13 +257,16 @@ class Client(NamedTuple):
         return self._replace(answer=nested) if is_itself else self
 
     def triggers(self, event: str, payload: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return which triggers of the lifecycles *event* pulls, in order."""
-        if _is_among(event, payload, self.ignored):
+        """Return which triggers of the lifecycles *event* pulls, in order: of a compaction at the event that says that it is so."""
+        if _is_among(event, payload, self.ignored) or (event == "pre-compact" and event not in self.lost):
             return ()
         own = (_OWN[event],) if event in _OWN else ()
         if not _is_among(event, payload, self.lost):
             return own
-        return ("compact", *own) if event == "session-start" else (*own, "compact")
+        lost = (
+            ("compact",) if event == "pre-compact" or payload.get("source") == "clear" else ("pre_compact", "compact")
+        )
+        return (*lost, *own) if event == "session-start" else (*own, *lost)
 
 
 def _is_among(event: str, payload: Mapping[str, Any], table: Mapping[str, Collection[str]]) -> bool:

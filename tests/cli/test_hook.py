@@ -208,6 +208,32 @@ def test_what_a_client_lost_comes_again(at, client, lost):
 
 
 @pytest.mark.parametrize(
+    ("client", "before", "at_it"),
+    [
+        ("claude", 0, ("session-start", {"source": "compact"})),
+        ("qwen", 0, ("session-start", {"source": "compact"})),
+        ("codex", 0, ("post-compact", {"trigger": "auto"})),
+        ("gemini", 1, ("prompt", {"prompt": ASK})),
+    ],
+)
+def test_steps_before_a_compaction_run_once_where_a_client_says_that_it_is_so(at, repo, client, before, at_it):
+    folder = repo.root / ".gobby" / "workflows"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text("on_pre_compact: [{action: save_memory, content: The queue was compacted today}]")
+    memsync("trust", "--yes", cwd=repo.root)
+
+    def count() -> int:
+        return repo.memories.read_text().count("The queue was compacted today")
+
+    assert at("pre-compact", client, trigger="manual") is None
+    assert count() == before
+    at(at_it[0], client, **at_it[1])
+    assert count() == 1
+    at("session-start", client, session="s2", source="clear")
+    assert count() == 1
+
+
+@pytest.mark.parametrize(
     ("client", "kept"),
     [
         ("claude", ("pre-compact", {"trigger": "manual"})),

@@ -39,7 +39,6 @@ def test_the_commands_of_claude_code_never_change():
     assert commands("claude") == [
         ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 10),
         ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
-        ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
         ("PreToolUse", f"^(?:{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
         ("PreToolUse", "^(?:Agent|Task)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
@@ -63,7 +62,6 @@ def test_the_commands_of_codex_never_change():
     assert commands("codex") == [
         ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client codex{GUARD}", 10),
         ("UserPromptSubmit", None, f"memsync hook prompt --client codex{GUARD}", 5),
-        ("PreCompact", None, f"memsync hook pre-compact --client codex{GUARD}", 5),
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client codex{GUARD}", 5),
         ("PreToolUse", f"^(?:apply_patch|{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client codex{GUARD}", 5),

@@ -33,7 +33,6 @@ def test_the_hooks_of_the_plugin_ask_the_event_which_client_it_is():
     assert commands == [
         "memsync hook session-start --client auto 2>/dev/null || exit 0",
         "memsync hook prompt --client auto 2>/dev/null || exit 0",
-        "memsync hook pre-compact --client auto 2>/dev/null || exit 0",
         "memsync hook post-compact --client auto 2>/dev/null || exit 0",
         "memsync hook subagent-start --client auto 2>/dev/null || exit 0",
         "memsync hook pre-tool --client auto 2>/dev/null || exit 0",
