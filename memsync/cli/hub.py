@@ -26,6 +26,7 @@ from memsync.hub.hub import Hub
 from memsync.hub.nominate import Filters
 from memsync.hub.report import Report
 from memsync.hub.search import HubHit, HubRecall
+from memsync.hub.signin import CLAIMS
 from memsync.hub.sync import Outcome
 from memsync.records import shown_id
 from memsync.store.checkout import Checkout
@@ -34,7 +35,10 @@ from memsync.system.texts import one_line
 
 
 @cli.group(
-    homes=(("hub_access", "grant revoke grants mirror group token audit questions"), ("hub", "report serve push"))
+    homes=(
+        ("hub_access", "grant revoke grants mirror group token sign-out audit questions"),
+        ("hub", "report serve push"),
+    )
 )
 def hub() -> None:
     """Search the memories of many repositories at once.
@@ -256,27 +260,45 @@ def keep(directory: Path, idle: float) -> None:
     "--oidc", multiple=True, metavar="ISSUER", help="Let CI jobs push by github's or gitlab's word, or URL's (repeat)."
 )
 @click.option("--audience", default="", metavar="URL", help="What such tokens are for: the address of this server.")
-def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience: str) -> None:
+@click.option("--sign-in", "provider", default="", metavar="ISSUER", help="Let people sign in by that provider (OIDC).")
+@click.option("--client-id", default="", metavar="ID", help="What the provider calls this server.")
+@click.option("--claim", type=click.Choice(CLAIMS), default="email", show_default=True, help="What names people.")
+def serve(
+    host: str,
+    port: int,
+    per_minute: int,
+    oidc: tuple[str, ...],
+    audience: str,
+    provider: str,
+    client_id: str,
+    claim: str,
+) -> None:
     """Serve the hub: pages at /, REST at /v1, MCP at /mcp, for whoever has a token.
 
     TLS is for the proxy in front of it. /openapi.json describes it, /livez and
     /readyz say whether it and its database are well, /metrics counts. A forge's webhooks go to
     /webhook, signed with what MEMSYNC_HUB_WEBHOOK_SECRET says. Logs are JSON
     on stderr, without what was asked. SIGTERM ends it when all is answered.
+    With --sign-in people sign in at / for 12 hours; the client's secret, if it has
+    one, is in MEMSYNC_HUB_OIDC_SECRET.
 
     \b
     Examples:
       memsync hub serve
       memsync hub serve --host 0.0.0.0 --port 8080 --per-minute 600
       memsync hub serve --oidc github --audience https://hub.example.com
+      memsync hub serve --sign-in https://id.example.com --client-id hub --audience https://hub.example.com
     """
     from memsync.hub.ci import Issuers
     from memsync.hub.server import build, listen, run
+    from memsync.hub.signin import SECRET, SignIn
     from memsync.web.people import People
 
+    sign_in = SignIn(provider, client_id, os.environ.get(SECRET, ""), audience, claim) if provider else None
     issuers = Issuers(list(oidc), audience) if oidc else None
     with Hub.open(patience=_SERVED) as open_hub, listen(host, port) as place:
-        app = build(open_hub, a_minute=per_minute, issuers=issuers, pages=People(open_hub).routes())
+        pages = People(open_hub, sign_in).routes()
+        app = build(open_hub, a_minute=per_minute, issuers=issuers, sign_in=sign_in, pages=pages)
         click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
         run(app, place)
 

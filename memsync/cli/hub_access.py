@@ -14,7 +14,7 @@ import click
 from memsync.cli.app import Answer
 from memsync.cli.hub import format_questions, hub, hub_command, repositories
 from memsync.errors import UsageError
-from memsync.hub import access, forge, sync
+from memsync.hub import access, forge, signin, sync
 from memsync.hub import questions as calls
 from memsync.hub.hub import Hub
 from memsync.store.files import resolve_named
@@ -274,6 +274,25 @@ def revoke_token(number: int) -> Answer:
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         access.revoke_token(connection, number)
     return Answer({"revoked": number}, f"token {number} counts no more")
+
+
+@hub_command(hub, "sign-out")
+@click.argument("principal")
+@click.option("--forget", is_flag=True, help="Let whoever signs in next by that name be it.")
+def sign_out(principal: str, forget: bool) -> Answer:
+    """End all tokens of PRINCIPAL, and what its provider has signed until now.
+
+    The groups that the provider named end too. Grants stay; who may sign in at
+    the provider may do so again.
+
+    \b
+    Examples:
+      memsync hub sign-out oidc:alice@example.com
+      memsync hub sign-out --forget oidc:alice@example.com
+    """
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        signin.sign_out(connection, access.find_principal(connection, principal), forget=forget)
+    return Answer({"principal": principal, "forgotten": forget}, f"{one_line(principal)} is signed out everywhere")
 
 
 @hub_command(hub)

@@ -161,9 +161,15 @@ def list_grants(connection: Connection[Any]) -> list[dict[str, Any]]:
 
 
 def make_token(
-    connection: Connection[Any], principal: int, *, name: str, scopes: Sequence[str], lasting: timedelta | None
+    connection: Connection[Any],
+    principal: int,
+    *,
+    name: str,
+    scopes: Sequence[str],
+    lasting: timedelta | None,
+    is_session: bool = False,
 ) -> str:
-    """Make a token for *principal* and return it; nobody can read it again.
+    """Make a token for *principal* and return it; nobody can read it again. That of a session is in a browser, and may make others.
 
     Raises:
         UsageError: there is no such scope.
@@ -172,8 +178,8 @@ def make_token(
         raise UsageError(f"unknown scope {unknown[0]!r}; choose of {', '.join(SCOPES)}")
     token = PREFIX + secrets.token_urlsafe(32)
     connection.execute(
-        "insert into token (hash, principal, name, scopes, until) values (%s, %s, %s, %s, now() + %s)",
-        [_hash(token), principal, name, list(scopes), lasting],
+        "insert into token (hash, principal, name, scopes, until, is_session) values (%s, %s, %s, %s, now() + %s, %s)",
+        [_hash(token), principal, name, list(scopes), lasting, is_session],
     )
     return token
 

@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPException
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -54,8 +54,21 @@ class Issuers:
         if issuers and not audience:
             raise UsageError("--oidc needs --audience: the address of this server, for which alone a token counts")
 
+    def knows(self, issuer: str) -> bool:
+        """Tell whether *issuer* is one of these."""
+        return issuer.rstrip("/") in self._issuers
+
     def find_job(self, token: str) -> Job | None:
         """Return the job that *token* is of; None unless one of the issuers has signed it for us, and it counts now.
+
+        Raises:
+            HubError: the issuer's keys are not reached.
+        """
+        claims = self.find_claims(token, self._audience)
+        return read_job(claims["iss"], claims) if claims else None
+
+    def find_claims(self, token: str, audience: str | Sequence[str]) -> dict[str, Any] | None:
+        """Return what *token* says; None unless one of the issuers has signed it for *audience*, and it counts now.
 
         Raises:
             HubError: the issuer's keys are not reached.
@@ -70,13 +83,12 @@ class Issuers:
         if issuer not in self._issuers or not isinstance(kid, str) or (key := self._find_key(issuer, kid)) is None:
             return None
         try:
-            claims = jwt.decode(
-                token, key.key, algorithms=_ALGORITHMS, audience=self._audience, issuer=issuer, leeway=_LEEWAY,
+            return jwt.decode(
+                token, key.key, algorithms=_ALGORITHMS, audience=audience, issuer=issuer, leeway=_LEEWAY,
                 options={"require": _NEEDED},
             )  # fmt: skip
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        return read_job(issuer, claims)
 
     def _find_key(self, issuer: str, kid: str) -> Any:
         """Return the key *kid* of *issuer*; one that is not known is looked for again, but not at every guess."""
@@ -85,9 +97,40 @@ class Issuers:
             age = self._clock() - since
             if age >= _FRESH or (kid not in keys and age >= _PATIENCE):
                 self._keys[issuer] = (self._clock(), keys)  # who does not answer is not asked at every request either
-                keys = _fetch_keys(issuer)
+                keys = self.fetch_keys(issuer)
                 self._keys[issuer] = (self._clock(), keys)
             return keys.get(kid)
+
+    def fetch_keys(self, issuer: str) -> dict[str, Any]:
+        """Return the keys that *issuer* signs with, by their names; a forge has them on its own host.
+
+        Raises:
+            HubError
+        """
+        place = ask(f"{issuer}/.well-known/openid-configuration").get("jwks_uri")
+        if not isinstance(place, str) or urlsplit(place)[:2] != urlsplit(issuer)[:2]:
+            raise HubError(f"{issuer} names no keys of its own")
+        return read_keys(issuer, ask(place))
+
+
+def read_keys(issuer: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys for signing in what *issuer* has *told*, by their names.
+
+    Raises:
+        HubError
+    """
+    import jwt
+
+    try:
+        found = jwt.PyJWKSet.from_dict(told).keys
+    except (jwt.PyJWTError, LookupError, TypeError, ValueError):
+        raise HubError(f"{issuer} has no keys that can be read") from None
+    return {key.key_id: key for key in found if key.key_id and key.public_key_use in (None, "sig")}
+
+
+def is_of_job(claims: Mapping[str, Any]) -> bool:
+    """Tell whether *claims* are those of a job of a CI, as GitHub and GitLab make them, which may sign for people too."""
+    return "event_name" in claims or "pipeline_source" in claims
 
 
 def read_job(issuer: str, claims: Mapping[str, Any]) -> Job | None:
@@ -121,31 +164,19 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 _OPENER: Final = urllib.request.build_opener(_Stay)
 
 
-def _fetch_keys(issuer: str) -> dict[str, Any]:
-    """Return the keys that *issuer* signs with, by their names.
+def ask(url: str, headers: Mapping[str, str] | None = None, data: bytes | None = None) -> dict[str, Any]:
+    """Return the object that the server at *url* answers, to *data* where there is any; follows nobody elsewhere.
 
     Raises:
         HubError
     """
-    import jwt
-
-    place = _get(f"{issuer}/.well-known/openid-configuration").get("jwks_uri")
-    if not isinstance(place, str) or urlsplit(place)[:2] != urlsplit(issuer)[:2]:
-        raise HubError(f"{issuer} names no keys of its own")
-    try:
-        found = jwt.PyJWKSet.from_dict(_get(place)).keys
-    except (jwt.PyJWTError, LookupError, TypeError, ValueError):
-        raise HubError(f"{issuer} has no keys that can be read") from None
-    return {key.key_id: key for key in found if key.key_id and key.public_key_use in (None, "sig")}
-
-
-def _get(url: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
     secret = (headers or {}).get("Authorization", "")
-    request = urllib.request.Request(url, headers={"User-Agent": "memsync", **(headers or {})})  # noqa: S310 - checked by the caller
+    request = urllib.request.Request(url, data, headers={"User-Agent": "memsync", **(headers or {})})  # noqa: S310 - checked by the caller
     try:
         with _OPENER.open(request, timeout=_SECONDS) as answer:
             told = json.loads(answer.read(_LARGEST))
     except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
         raise HubError(f"{urlsplit(url).netloc} answers {error.code}") from None
     except (OSError, ValueError, HTTPException) as error:
         raise HubError(f"{urlsplit(url).netloc} does not answer: {redact(str(error), secret)}") from None
@@ -171,4 +202,4 @@ def own_token(audience: str, env: Mapping[str, str]) -> str:
     if parts.scheme != "https" and not (parts.scheme == "http" and is_local(parts.hostname or "")):
         raise HubError("the CI names no https address that gives tokens")
     wanted = f"{url}{'&' if parts.query else '?'}audience={quote(audience, safe='')}"
-    return str(_get(wanted, {"Authorization": f"Bearer {key}"}).get("value", ""))
+    return str(ask(wanted, {"Authorization": f"Bearer {key}"}).get("value", ""))

@@ -22,6 +22,7 @@ from memsync.errors import HubError
 from memsync.hub import access
 from memsync.hub.ci import Issuers, Job
 from memsync.hub.database import Database
+from memsync.hub.signin import DESCRIBED, RESOURCE, SignIn
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,7 +31,7 @@ OPEN: Final = frozenset(
     {"/livez", "/readyz", "/healthz", "/openapi.json", "/webhook"}
 )  # what needs no token; the webhook is signed
 PAGES: Final = frozenset({"", "/mine"})  # for people, whose browser has the token in a cookie
-OPEN_PAGES: Final = frozenset({"/login", "/static/desk.css", "/static/icon.svg"})
+OPEN_PAGES: Final = frozenset({"/login", "/callback", "/static/desk.css", "/static/icon.svg"})
 COOKIE: Final = "memsync_hub"
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
@@ -86,9 +87,12 @@ def _number_of(job: Job) -> int:
     return -int.from_bytes(sha256(job.repository.encode()).digest()[:8], "big")
 
 
-def find_cookie(request: Request) -> str:
-    """Return the hub's own token that a browser has in its cookie, "" where there is none."""
-    token = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE, "")
+def find_cookie(request: Request, *, is_secure: bool) -> str:
+    """Return the hub's own token that a browser has in its cookie, "" where there is none.
+
+    Where it *is_secure* that is one which no other host of the domain may set.
+    """
+    token = request.cookies.get(f"__Host-{COOKIE}", "") or ("" if is_secure else request.cookies.get(COOKIE, ""))
     return token if token.startswith(access.PREFIX) else ""
 
 
@@ -133,6 +137,7 @@ class Door:
         meter: Meter,
         allowance: Allowance,
         issuers: Issuers | None = None,
+        sign_in: SignIn | None = None,
         has_pages: bool = False,
     ) -> None:
         self._app = app
@@ -140,6 +145,8 @@ class Door:
         self._meter = meter
         self._allowance = allowance
         self._issuers = issuers
+        self._sign_in = sign_in
+        self._is_secure = sign_in is not None and sign_in.address.startswith("https://")
         self._has_pages = has_pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,10 +174,10 @@ class Door:
 
     async def _judge(self, scope: Scope) -> tuple[Response | None, access.Bearer | None]:
         path = scope["path"].rstrip("/")
-        if path in OPEN or (self._has_pages and path in OPEN_PAGES):
+        if path in OPEN or (self._has_pages and path in OPEN_PAGES) or (self._sign_in and path in DESCRIBED):
             return None, None
         if is_page := self._has_pages and path in PAGES:
-            kind, token = "bearer", find_cookie(Request(scope))
+            kind, token = "bearer", find_cookie(Request(scope), is_secure=self._is_secure)
         else:
             kind, _, token = Request(scope).headers.get("authorization", "").partition(" ")
         try:
@@ -178,7 +185,9 @@ class Door:
         except HubError as error:
             return JSONResponse({"error": str(error)}, 503, {"Retry-After": "5"}), None
         if found is None:
-            refused = JSONResponse({"error": "a token that counts is needed"}, 401, {"WWW-Authenticate": "Bearer"})
+            where = f' resource_metadata="{self._sign_in.address}{RESOURCE}/mcp"' if self._sign_in else ""
+            told = {"WWW-Authenticate": f"Bearer{where}"}
+            refused = JSONResponse({"error": "a token that counts is needed"}, 401, told)
             return RedirectResponse("/login", 303) if is_page else refused, None
         if SCOPE_OF.get(path, "search") not in found.scopes:
             return JSONResponse({"error": "the token is not for this"}, 403), found
@@ -189,7 +198,10 @@ class Door:
     def _find(self, token: str) -> access.Bearer | None:
         if self._issuers is not None and not token.startswith(access.PREFIX):
             job = self._issuers.find_job(token)
-            return job and access.Bearer(_number_of(job), 0, f"ci:{job.repository}", _CI, job)
+            if job or self._sign_in is None:
+                return job and access.Bearer(_number_of(job), 0, f"ci:{job.repository}", _CI, job)
+        if self._sign_in is not None and not token.startswith(access.PREFIX):
+            return self._sign_in.find_bearer(self._database, token)
         with self._database.writing() as connection:
             return access.find_bearer(connection, token)
 

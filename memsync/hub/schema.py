@@ -167,7 +167,14 @@ $$;
 create table forge_answer (url text primary key, etag text not null, rows jsonb not null, next text);
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+# Who has signed in by a provider is known by its subject; since when what it has signed counts, and of when its groups are.
+# A token of a browser, which may make others.
+_TENTH: Final = """
+alter table principal add subject text unique, add signed_out_at timestamptz, add told_at timestamptz;
+alter table token add is_session boolean not null default false;
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

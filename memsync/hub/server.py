@@ -18,19 +18,20 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from memsync import __version__
-from memsync.errors import HubError
+from memsync.errors import HubError, UsageError
 from memsync.hub import search
 from memsync.hub.ci import Issuers
 from memsync.hub.door import Allowance, Door, Meter
 from memsync.hub.hub import Hub
 from memsync.hub.nominate import Filters
 from memsync.hub.rest import Rest
+from memsync.hub.signin import DESCRIBED, SignIn
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.routing import Route
 
 A_MINUTE: Final = 120  # requests of one token
 _GRACE: Final = 10  # seconds for what is being answered when a signal comes
@@ -47,9 +48,18 @@ def build(
     a_minute: int = A_MINUTE,
     env: Mapping[str, str] = os.environ,
     issuers: Issuers | None = None,
+    sign_in: SignIn | None = None,
     pages: Sequence[Route] = (),
 ) -> Starlette:
-    """Return the application over the open *hub*, with *pages* for people; tokens of a CI by *issuers* count, for a push."""
+    """Return the application over the open *hub*, with *pages* for people.
+
+    Tokens of a CI by *issuers* count, for a push; those of people by *sign_in*, for a search.
+
+    Raises:
+        UsageError: jobs and people have one issuer, whose tokens would be taken for each other.
+    """
+    if sign_in and issuers and issuers.knows(sign_in.issuer):
+        raise UsageError("--oidc and --sign-in name one issuer, so a job could pass for a person; keep one of them")
     meter = Meter()
     server = make_mcp(hub)
     spoken = server.streamable_http_app(
@@ -66,7 +76,7 @@ def build(
             yield
 
     return Starlette(
-        routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *pages, *spoken.routes],
+        routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *_describe(sign_in), *pages, *spoken.routes],
         lifespan=life,
         exception_handlers={HTTPException: _refuse},
         middleware=[
@@ -76,10 +86,21 @@ def build(
                 meter=meter,
                 allowance=Allowance(a_minute),
                 issuers=issuers,
+                sign_in=sign_in,
                 has_pages=bool(pages),
             )
         ],
     )
+
+
+def _describe(sign_in: SignIn | None) -> list[Route]:
+    """Return the routes that tell a client of MCP who gives tokens; none where the hub alone does."""
+
+    async def describe(_: Request) -> JSONResponse:
+        assert sign_in is not None
+        return JSONResponse(sign_in.describe())
+
+    return [Route(path, describe, methods=["GET"]) for path in sorted(DESCRIBED)] if sign_in else []
 
 
 async def _refuse(_: Request, error: Exception) -> JSONResponse:

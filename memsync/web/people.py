@@ -1,13 +1,13 @@
-"""The hub's pages for people: search, repositories and how fresh they are, one's own rights and tokens.
+"""The hub's pages for people: search, repositories and how fresh they are, one's own rights and tokens; and signing in.
 
-The door lets in who has a token in the cookie. What repositories hold is read as that principal, under row-level
-security; what somebody may do, by the same conditions as there.
+The door lets in who has a token in the cookie. All that is shown of repositories is read as that principal, under
+row-level security.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
@@ -19,19 +19,23 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from memsync.errors import HubError, UsageError
-from memsync.hub import access, questions, search
+from memsync.hub import access, questions, search, signin
 from memsync.hub.database import as_dicts
 from memsync.hub.door import COOKIE, Allowance
 from memsync.hub.hub import Hub
+from memsync.hub.signin import SignIn
 from memsync.records import age, parse_time
 from memsync.web import pages
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-_GUESSES: Final = 10  # wrong tokens a minute that one address may show
-_LARGEST: Final = 8 * 1024
+_BEGUN: Final = "memsync_hub_begun"  # what a browser keeps while it is at the provider
+_SECONDS: Final = 600  # that somebody may take there
+_AT_ONCE: Final = 4  # who signs in, so that a provider that hangs holds up nobody else
+_GUESSES: Final = 10  # wrong tokens, or sign-ins, a minute that one address may show
 _SHOWN: Final = 500  # repositories
+_LARGEST: Final = 8 * 1024
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
@@ -41,6 +45,10 @@ _HEADERS: Final = {
 }
 
 
+class _TooOften(Exception):
+    """One address guesses; it may go on after so many seconds."""
+
+
 def _ending(call: Callable[[People, Request], Any]) -> Callable[[People, Request], Any]:
     """Give each answer what a page needs of headers, and say an error as a page."""
 
@@ -48,9 +56,13 @@ def _ending(call: Callable[[People, Request], Any]) -> Callable[[People, Request
     async def answer(self: People, request: Request) -> Response:
         try:
             made: Response = await call(self, request)
+        except _TooOften as error:
+            said = "too many wrong tokens or sign-ins came from your address; wait a minute"
+            made = _page("people_login.html", 429, error=said, has_provider=self.has_provider)
+            made.headers["Retry-After"] = str(int(error.args[0]) + 1)
         except (HubError, UsageError, ValueError) as error:  # the last where a text is none, as of a search
             status = 503 if "not answer" in str(error) or "not reached" in str(error) else 403
-            made = _page("people_login.html", status, error=str(error))
+            made = _page("people_login.html", status, error=str(error), has_provider=self.has_provider)
         made.headers.update(_HEADERS)
         return made
 
@@ -58,20 +70,28 @@ def _ending(call: Callable[[People, Request], Any]) -> Callable[[People, Request
 
 
 class People:
-    """The pages over one open *hub*, for who has a token."""
+    """The pages over one open *hub*, for whom *sign_in* lets in, or who has a token."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, sign_in: SignIn | None = None) -> None:
         self._hub = hub
         self._guesses = Allowance(_GUESSES)
+        self._sign_in = sign_in
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    @property
+    def has_provider(self) -> bool:
+        """Whether people can sign in, and need no token that somebody gives them."""
+        return self._sign_in is not None
 
     def routes(self) -> list[Route]:
         """Return where each page is."""
         return [
             Route("/", self.home, methods=["GET"]),
             Route("/mine", self.mine, methods=["GET"]),
-            Route("/mine", self.leave, methods=["POST"]),
+            Route("/mine", self.change, methods=["POST"]),
             Route("/login", self.login, methods=["GET"]),
             Route("/login", self.take_token, methods=["POST"]),
+            Route("/callback", self.callback, methods=["GET"]),
             *(Route(f"/static/{name}", _file(name), methods=["GET"]) for name in ("desk.css", "icon.svg")),
         ]
 
@@ -110,9 +130,18 @@ class People:
     @_ending
     async def mine(self, request: Request) -> Response:
         """Return what may be read and why, and the tokens."""
+        return await self._show_mine(request, "")
+
+    async def _show_mine(self, request: Request, token: str) -> Response:
         bearer = request.scope["bearer"]
         view = await anyio.to_thread.run_sync(self._read_mine, bearer)
-        return _page("people_mine.html", bearer=bearer, **view)
+        return _page(
+            "people_mine.html",
+            bearer=bearer,
+            token=token,
+            address=self._sign_in.address if self._sign_in else "",
+            **view,
+        )
 
     def _read_mine(self, bearer: access.Bearer) -> dict[str, Any]:
         who = {"who": bearer.principal}
@@ -129,67 +158,126 @@ class People:
                 ),
             )
             tokens = as_dicts(
-                "number name scopes made_at until used_at",
+                "number name scopes made_at until used_at is_session",
                 connection.execute(
-                    "select id, name, scopes, made_at, until, used_at from token where principal = %(who)s"
+                    "select id, name, scopes, made_at, until, used_at, is_session from token where principal = %(who)s"
                     " and revoked_at is null and (until is null or until > now()) order by id",
                     who,
                 ),
             )
-        return {"grants": grants, "tokens": tokens}
+        mine = [one for one in tokens if one["number"] == bearer.token]
+        return {
+            "grants": grants,
+            "tokens": tokens,
+            "may_change": bool(self._sign_in and mine and mine[0]["is_session"]),
+        }
 
     @_ending
-    async def leave(self, request: Request) -> Response:
-        """Forget the token in this browser, or end it everywhere."""
+    async def change(self, request: Request) -> Response:
+        """Make or end a token of one's own, or sign out."""
         bearer, form = request.scope["bearer"], await _read_form(request)
-        if form.get("do") == "end this token":
-            await anyio.to_thread.run_sync(self._end, bearer)
-        return _keep(RedirectResponse("/login", 303), request, "")
+        token = await anyio.to_thread.run_sync(self._change, bearer, form)
+        if form.get("do") in ("sign out", "end this token", "sign out everywhere"):
+            return self._keep(RedirectResponse("/login", 303), request, COOKIE, "", 0)
+        return await self._show_mine(request, token)
 
-    def _end(self, bearer: access.Bearer) -> None:
+    def _change(self, bearer: access.Bearer, form: Mapping[str, str]) -> str:
+        """Do what *form* says, and return the token that was made, "" where none was."""
+        what = form.get("do", "")
         with self._hub.database.writing() as connection:
-            access.revoke_token(connection, bearer.token)
-            access.note(connection, bearer.name, "web", "end token")
+            still = "select is_session from token where id = %s and revoked_at is null"
+            row = connection.execute(still, [bearer.token]).fetchone()
+            is_session = bool(row and row[0] and self._sign_in)
+            if what in ("sign out", "end this token"):
+                if is_session or what != "sign out":  # a token that was pasted is in use elsewhere
+                    access.revoke_token(connection, bearer.token)
+                return ""
+            if not is_session:
+                raise HubError("with a token that somebody gave you nothing can be changed; whoever runs the hub can")
+            access.note(connection, bearer.name, "web", what[:40])
+            if what == "sign out everywhere":
+                signin.sign_out(connection, bearer.principal)
+                return ""
+            if what == "make a token":
+                name = form.get("name", "").strip()[:80]
+                if not name.isprintable():
+                    raise UsageError("the name of a token has letters that cannot be shown")
+                return signin.make_token(connection, bearer, name)
+            number = form.get("number", "")
+            is_own = "select 1 from token where id = %s and principal = %s and revoked_at is null"
+            if what != "end" or not number.isdecimal() or len(number) > 9 or not connection.execute(
+                is_own, [int(number), bearer.principal]
+            ).fetchone():  # fmt: skip
+                raise HubError("there is no such token of yours that counts")
+            access.revoke_token(connection, int(number))
+            return ""
 
     @_ending
-    async def login(self, _: Request) -> Response:
-        """Return the page that asks for a token."""
-        return _page("people_login.html", error="")
+    async def login(self, request: Request) -> Response:
+        """Return the page on which somebody signs in, or send the browser to the provider."""
+        if self._sign_in is None or "provider" not in request.query_params:
+            return _page("people_login.html", error="", has_provider=self.has_provider)
+        url, kept = await anyio.to_thread.run_sync(self._sign_in.begin, limiter=self._limiter)
+        return self._keep(RedirectResponse(url, 303), request, _BEGUN, kept, _SECONDS)
 
     @_ending
     async def take_token(self, request: Request) -> Response:
         """Let in who pastes a token that somebody gave them."""
-        token, place = (await _read_form(request)).get("token", "").strip(), _place_of(request)
-        if wait := self._guesses.take(place):
-            answer = _page(
-                "people_login.html", 429, error="too many wrong tokens came from your address; wait a minute"
-            )
-            answer.headers["Retry-After"] = str(int(wait) + 1)
-            return answer
-        bearer = await anyio.to_thread.run_sync(self._find_bearer, token)
+        token = (await _read_form(request)).get("token", "").strip()
+        await self._try(request, None, self._check_token, token)
+        return self._keep(RedirectResponse("/", 303), request, COOKIE, token, None)
+
+    def _check_token(self, token: str) -> None:
+        with self._hub.database.writing() as connection:
+            bearer = access.find_bearer(connection, token)
         if bearer is None or "search" not in bearer.scopes:
             raise HubError("that token does not count here, or is not for searching")
+
+    async def _try(
+        self, request: Request, limiter: anyio.CapacityLimiter | None, call: Callable[..., Any], *told: Any
+    ) -> Any:
+        """Return what *call* says to what a browser has *told*; an address that told too much that is wrong has to wait."""
+        place = _place_of(request)
+        if wait := self._guesses.take(place):
+            raise _TooOften(wait)
+        made = await anyio.to_thread.run_sync(call, *told, limiter=limiter)
         self._guesses.give_back(place)
-        return _keep(RedirectResponse("/", 303), request, token)
+        return made
 
-    def _find_bearer(self, token: str) -> access.Bearer | None:
+    @_ending
+    async def callback(self, request: Request) -> Response:
+        """Let in who has signed in at the provider."""
+        back, kept = dict(request.query_params), request.cookies.get(self._name(request, _BEGUN), "")
+        token = await self._try(request, self._limiter, self._finish, back, kept)
+        answer = self._keep(RedirectResponse("/", 303), request, COOKIE, token, int(signin.LASTS.total_seconds()))
+        return self._keep(answer, request, _BEGUN, "", 0)
+
+    def _finish(self, back: Mapping[str, str], kept: str) -> str:
+        if self._sign_in is None:
+            raise HubError("nobody signs in here by a provider")
+        person = self._sign_in.end(back, kept)
         with self._hub.database.writing() as connection:
-            return access.find_bearer(connection, token)
+            principal = signin.enter(connection, person)
+            access.note(connection, person.name or "", "web", "sign in")
+            return access.make_token(
+                connection, principal, name="browser", scopes=["search"], lasting=signin.LASTS, is_session=True
+            )
 
+    def _keep(self, answer: Response, request: Request, name: str, value: str, lasting: int | None) -> Response:
+        answer.set_cookie(
+            self._name(request, name), value, max_age=lasting, path="/", secure=self._is_secure(request), httponly=True,
+            samesite="lax" if self._sign_in else "strict",  # a strict one is not sent by who comes from the provider
+        )  # fmt: skip
+        return answer
 
-def _keep(answer: Response, request: Request, token: str) -> Response:
-    """Have the browser keep *token*, or forget the one it has, until it is closed."""
-    is_secure = _is_secure(request)
-    name = f"__Host-{COOKIE}" if is_secure else COOKIE  # such a one no other host of the domain may set
-    answer.set_cookie(
-        name, token, max_age=None if token else 0, path="/", secure=is_secure, httponly=True, samesite="strict"
-    )
-    return answer
+    def _name(self, request: Request, name: str) -> str:
+        """Return what the cookie *name* is called where no other host of the domain may set it."""
+        return f"__Host-{name}" if self._is_secure(request) else name
 
-
-def _is_secure(request: Request) -> bool:
-    """Tell whether browsers reach this by https: then a form of ours says so, whatever the proxy in front does."""
-    return request.headers.get("origin", "").startswith("https://")
+    def _is_secure(self, request: Request) -> bool:
+        """Tell whether browsers reach this by https, as far as it is known: the proxy in front says so, or the operator."""
+        told = self._sign_in.address if self._sign_in else request.headers.get("origin", "")
+        return told.startswith("https://")
 
 
 def _place_of(request: Request) -> int:

@@ -41,7 +41,7 @@ EXEMPT = {
     "asks at a terminal, and notes each answer": "review janitor|review memory|dedup|review",
     "is about the hub, which has an audit of its own": "hub|init hub|add hub|remove hub|sync hub|status hub|search hub|drop"
     " hub|keep hub|grant hub|revoke hub|grants hub|mirror hub|token|make hub|token|list hub|token|revoke hub|audit"
-    " hub|questions hub|report hub|serve hub|push hub|group|add hub|group|remove hub|group|list",
+    " hub|questions hub|report hub|serve hub|push hub|group|add hub|group|remove hub|group|list hub|sign-out",
 }
 
 # Commands that change something: what is done before, and the command itself. {name}: the id of what a command before made.

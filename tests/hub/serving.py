@@ -16,10 +16,10 @@ from memsync.web.people import People
 class Served:
     """The application on a port of this machine."""
 
-    def __init__(self, hub, *, has_pages=False, **options) -> None:
-        pages = People(hub).routes() if has_pages else ()
+    def __init__(self, hub, *, port=0, has_pages=False, **options) -> None:
+        pages = People(hub, options.get("sign_in")).routes() if has_pages else ()
         app = build(hub, pages=pages, **options)
-        self._server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+        self._server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         until(lambda: self._server.started)
