@@ -19,10 +19,11 @@ from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, s
 from memsync.store import config, files
 from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
-from memsync.store.places import GATED, locate
+from memsync.store.places import GATED, GitDirs, find_git, locate
 from memsync.store.trust import load_allowed
 
 _ROOT: Final = re.compile(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
+COPIES: Final = "memsync/copies"  # in git's directory: what git calls the copies of what is private
 _LOCAL: Final = re.compile(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)
 
 
@@ -149,18 +150,35 @@ def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[
 
 
 class Staged(NamedTuple):
-    """A file that the next commit changes: its path from the top, and the objects that the index and HEAD have of it, zeros for none."""
+    """A file that the next commit changes: its path from the top, and the objects that the index and HEAD have of it, zeros for none.
+
+    `is_copy`: it is a copy of what is private, byte for byte as memsync wrote it.
+    """
 
     path: str
     here: str
     before: str
+    is_copy: bool = False
 
 
 def list_staged(checkout: Checkout) -> list[Staged]:
-    """Return the files of every store and skill of the work tree that the next commit changes: memories, settings, workflows, skills."""
-    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AMTU", "-z", "--", *GATED)
-    parts = iter(checkout.run(*words).paths)
-    return [Staged(path, row.split()[3], row.split()[2]) for row, path in zip(parts, parts, strict=False)]
+    """Return the files that the next commit changes: those of every store and skill of the work tree, and copies of what is private."""
+    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AMTU", "-z", "--")
+    copies = read_copies(find_git(checkout.top))
+    found = _read_rows(checkout.run(*words, *GATED).paths)
+    if copies:
+        others = [one for one in _read_rows(checkout.run(*words).paths) if one.here in copies]
+        found = [one for one in found if one.here not in copies] + [one._replace(is_copy=True) for one in others]
+    return found
+
+
+def _read_rows(parts: Sequence[str]) -> list[Staged]:
+    return [Staged(path, row.split()[3], row.split()[2]) for row, path in zip(parts[::2], parts[1::2], strict=False)]
+
+
+def read_copies(git: GitDirs | None) -> frozenset[str]:
+    """Return what git calls the copies of what is private that memsync wrote into the checkout."""
+    return frozenset(files.read(git.common / COPIES)[0].decode().split()) if git else frozenset()
 
 
 def check_staged(checkout: Checkout, staged: Sequence[Staged], lists: AllowLists) -> Iterator[Trouble]:
@@ -170,6 +188,10 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], lists: AllowLists
     local = find_local(one.path for one in staged)
     yield from (Trouble(folder, 1, "private", why) for folder, why in local.items())
     for one in staged:
+        if one.is_copy:
+            why = f"is a copy of what is private or global; `git rm --cached {one.path}` takes it out"
+            yield Trouble(one.path, 1, "private", why)
+            continue
         allow = lists.find(one.path)
         if found := scan(one.path, allow):
             yield Trouble(redact(one.path, allow), 1, "secret", f"its name looks like a secret: {describe(found)}")

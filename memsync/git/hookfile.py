@@ -61,6 +61,8 @@ def _guard(name: str, roots: Sequence[str]) -> str:
     local = [f"{STORE_DIR}/local/{name}" for name in ("pending.jsonl", MIRRORS)]
     held = " || ".join(f"[ -s {path} ]" for one in local for path in _paths(roots, one).split())
     held += " || [ -f .git ]"  # a linked worktree or a submodule: what waits is in git's directory
+    copies = ".git/memsync/copies"  # of what is private, which nobody may add by force
+    held += f" || {{ [ -s {copies} ] && git diff --cached --raw --no-abbrev 2>/dev/null | grep -qFf {copies}; }}"
     ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
     changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'
     staged = f"! git diff --cached --quiet -- {' '.join(map(shlex.quote, (*GATED, *PATTERNS)))} 2>/dev/null"

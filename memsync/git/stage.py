@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memsync.errors import UsageError
 from memsync.git import attributes
-from memsync.git.check import explain_stop
+from memsync.git.check import COPIES, explain_stop, read_copies
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout
 from memsync.store.filters import smudge
+from memsync.store.places import GitDirs, find_git
 from memsync.store.store import Store
 
 _UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
@@ -139,3 +143,40 @@ def find_companions(checkout: Checkout, store: Store, states: Mapping[str, str])
         if states[name := path.relative_to(checkout.top).as_posix()][1] in "?M"
         and files.read(path)[0].replace(b"\r\n", b"\n") in add_ours(repo.read_staged(path) or b"")
     ]
+
+
+@contextmanager
+def keep_out(git: GitDirs | None, path: Path) -> Iterator[None]:
+    """Have git ignore *path*, where somebody writes a copy of what is private in the meantime, and the gate know it if it is added by force.
+
+    Nothing is done where *path* is not in the checkout *git*.
+
+    Raises:
+        UsageError: git has a file there already, which it would not ignore.
+        StoreFull, StoreNotWritable
+    """
+    real = Path(os.path.realpath(path))
+    is_inside = git and real.is_relative_to(os.path.realpath(git.root))
+    if not is_inside or not (git := find_git(real.parent)):  # it may be in a submodule
+        yield
+        return
+    name, checkout = real.relative_to(git.root).as_posix(), Checkout(git.root)
+    if checkout.run("ls-files", "-z", "--", f":(literal){name}").paths:
+        why = f"git has {name}, and the next commit would share what is private; name another file, or take it out of git: "
+        raise UsageError(why + f"`git rm -r --cached {name}`")
+    if checkout.run("check-ignore", "-q", "--", name).code:
+        row = "/" + re.sub(r"([\\*?\[ ])", r"\\\1", name)
+        _add_rows(git.common / "info" / "exclude", [row])
+    yield
+    files_there = [str(one) for one in (real.rglob("*.md") if real.is_dir() else [real]) if one.is_file()]
+    asked = os.fsencode("".join(f"{one}\n" for one in files_there))
+    found = checkout.run("hash-object", "--stdin-paths", stdin=asked).text.split()
+    known = read_copies(git)
+    _add_rows(git.common / COPIES, [one for one in dict.fromkeys(found) if one not in known])
+
+
+def _add_rows(path: Path, rows: Sequence[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    known = files.read(path)[0]
+    gap = b"\n" if known and not known.endswith(b"\n") else b""
+    files.rewrite(path, known + gap + b"".join(os.fsencode(row) + b"\n" for row in rows), was=known)

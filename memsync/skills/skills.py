@@ -22,6 +22,7 @@ from memsync.errors import (
     closest,
 )
 from memsync.format.scopes import mark_text
+from memsync.git.stage import keep_out
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, as_scope, clean_tags, new_id, valid_text
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry, version_of
@@ -327,6 +328,7 @@ class Skills:
 
         Raises:
             InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
+            UsageError: git has one there already, which is private here.
             StoreError
         """
         directory = directory or self.store_to_write("project").directory
@@ -336,8 +338,11 @@ class Skills:
         other = [to for to, (entry, data) in copies.items() if to.exists() and not _hold_same(entry.path, to, data)]
         if other and not force:
             raise InvalidSkill(f"{other[0]} already exists and differs; ", Remedy("--force"), " replaces its files")
+        own = os.path.realpath(self._project.layout.place("project").skills) if "project" in self.stores else ""
         for target, (entry, data) in copies.items():
-            with blaming(target):
+            # Of its own folder git is to have what is shared later; the gate reads what is there.
+            is_seen = entry.scope != "project" and os.path.realpath(into) != own
+            with keep_out(self._project.layout.git if is_seen else None, target), blaming(target):
                 if not target.exists() or target in other:
                     shutil.copytree(entry.path.parent, target, dirs_exist_ok=True, symlinks=True)
                     if entry.scope != "project":

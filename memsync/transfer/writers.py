@@ -13,11 +13,11 @@ from typing import Final, get_args
 from memsync.errors import Remedy, UsageError, blaming
 from memsync.format.codec import encode, fields_of
 from memsync.format.scopes import mark_record, mark_text
+from memsync.git.stage import keep_out
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sort_types
-from memsync.store.checkout import Checkout
 from memsync.store.files import make_local, read, resolve_named, rewrite
 from memsync.transfer import okf
 from memsync.transfer.readers import BY_SUFFIX, Format
@@ -90,10 +90,8 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
         raise UsageError(f"{path.parent} is no folder; make it first, or name another")
     if not force:
         _refuse_others(path, data, notes)
-    if private:
-        _refuse_tracked(project, path, force=force)
-        _keep_from_git(project, path)
-    is_file = _put(path, data, private=private)
+    with keep_out(project.layout.git if private else None, path):
+        is_file = _put(path, data, private=private)
     if is_file and notes and project.layout.global_:
         make_local(notes.parent, private=True)
         known = read(notes)[0]
@@ -120,55 +118,17 @@ def write_bundle(project: Project, folder: Path, found: Sequence[Entry], *, forc
         UsageError: there are files in it.
         StoreFull, StoreNotWritable, OutsideTree
     """
-    if private:
-        _refuse_tracked(project, folder, force=force)
     if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder} is there and not empty; name another folder, or ", Remedy("--force"), " writes into it"
         )
-    if private:
-        _keep_from_git(project, folder)
-    for name, text in okf.spell_bundle(found):
-        path = resolve_named(folder / name, project.layout.root)
-        refuse_store(project, str(path))
-        with blaming(path.parent):
-            path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-        _put(path, text.encode("utf-8", "replace"), private=private)
-
-
-def _find_in_checkout(project: Project, path: Path) -> tuple[Checkout, str] | None:
-    """Return the checkout that *path* is in, and its name there; None where no commit of this repository takes it along."""
-    git, real = project.layout.git, Path(os.path.realpath(path))
-    top = Path(os.path.realpath(git.root)) if git else real
-    return None if top == real or not real.is_relative_to(top) else (Checkout(top), real.relative_to(top).as_posix())
-
-
-def _refuse_tracked(project: Project, path: Path, *, force: bool) -> None:
-    """Refuse to write what is private to *path* if git has a file there already, which it would not ignore, unless *force*.
-
-    Raises:
-        UsageError
-    """
-    checkout, name = _find_in_checkout(project, path) or (None, "")
-    if checkout and not force and checkout.run("ls-files", "-z", "--", f":(literal){name}").paths:
-        why = f"git has {name}, and the next commit would share what is private; name another file, or "
-        raise UsageError(why, Remedy("--force"), " writes it there")
-
-
-def _keep_from_git(project: Project, path: Path) -> None:
-    """Have git ignore *path*, if a commit in this checkout would take what is private along with it.
-
-    Raises:
-        StoreFull, StoreNotWritable
-    """
-    git, (checkout, name) = project.layout.git, _find_in_checkout(project, path) or (None, "")
-    if git and checkout and checkout.run("check-ignore", "-q", "--", name).code:
-        exclude = git.common / "info" / "exclude"
-        exclude.parent.mkdir(exist_ok=True)
-        known = read(exclude)[0]
-        row = "/" + re.sub(r"([\\*?\[ ])", r"\\\1", name)
-        gap = b"\n" if known and not known.endswith(b"\n") else b""
-        rewrite(exclude, known + gap + row.encode("utf-8", "surrogateescape") + b"\n", was=known)
+    with keep_out(project.layout.git if private else None, folder):
+        for name, text in okf.spell_bundle(found):
+            path = resolve_named(folder / name, project.layout.root)
+            refuse_store(project, str(path))
+            with blaming(path.parent):
+                path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+            _put(path, text.encode("utf-8", "replace"), private=private)
 
 
 def _refuse_others(path: Path, data: bytes, notes: Path | None) -> None:

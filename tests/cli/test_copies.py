@@ -184,17 +184,32 @@ def test_a_file_of_the_user_s_stays_and_a_copy_that_nobody_changed_is_replaced(c
         ("export", "-o", "notes.md"),
         ("export", "-o", "docs/know", "--format", "okf"),
         ("ui", "--export", "page.html"),
+        ("skill", "export", "-o", "docs/skills"),
     ],
 )
-def test_git_takes_no_copy_with_what_is_private_and_one_that_it_has_is_refused(call, repo, words):
+def test_git_takes_no_copy_with_what_is_private_even_by_force(call, repo, words):
+    call("skill", "add", "own-steps", "-i", "-", "-d", "Own steps", "--private", stdin="1. Do it\n")
     (repo.root / "docs").mkdir()
     repo.git("add", "-A")
     repo.git("commit", "-q", "-m", "before", "--allow-empty")
+    call("git", "install")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "hooks", "--allow-empty")
+    path = words[words.index("-o") + 1] if "-o" in words else words[2]
     call(*words, "--all-scopes")
     assert repo.git("status", "--porcelain") == ""
-    repo.git("add", "-f", words[2])
-    done = call(*words, "--all-scopes", code=2)
-    assert f"git has {words[2]}, and the next commit would share what is private" in done.err
+    moved = "README.txt"
+    (repo.root / path).rename(repo.root / moved)
+    repo.git("add", "-f", moved)
+    done = subprocess.run(["git", "commit", "-qm", "it"], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"memsync: {moved}" in done.stderr
+    assert "is a copy of what is private or global; `git rm --cached README.txt" in done.stderr
+    repo.git("rm", "-rq", "--cached", moved)
+    (repo.root / moved).rename(repo.root / path)
+    repo.git("add", "-f", path)
+    done = call(*words, "--all-scopes", "--force", code=2)
+    assert "and the next commit would share what is private; name another" in done.err
 
 
 @pytest.mark.parametrize("words", [("-o", "nowhere/a.md"), ("-o", "full", "--format", "okf")])
