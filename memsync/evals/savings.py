@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +24,12 @@ from memsync.learn.failures import Failure, program_of
 from memsync.learn.repairs import Tried, explain
 from memsync.learn.said import Lesson
 from memsync.learn.transcripts import list_here
+from memsync.memories import commands
 from memsync.memories.naming import Named, name_all
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id, format_time
+from memsync.secrets import tidy
+from memsync.system.home import find_home
 from memsync.system.texts import count, one_line
 from memsync.transcripts.entire import Archive
 
@@ -32,6 +37,8 @@ _SHOWN: Final = ("id", "content", "triggers", "anchors")
 _PAUSE: Final = 300.0  # seconds that count of a longer pause: the user was away
 _TRIES: Final = 20  # calls after a failure that are looked at
 _LONGEST: Final = 120  # characters of what identifies a class, or of a linter's words, in a memory
+_ASKED: Final = 300  # of a command or path that is asked for in a memory test
+_HOME: Final = re.compile(r"~\w*/|/(?:home|Users|root)/|:[\\/]*Users", re.IGNORECASE)
 _WORDING: Final = {  # what a memory says of each kind of name, its trigger, its anchor: {0} is the name, {1} the command
     "path": ("There is no `{0}` in this repository", "not: {0}", ""),
     "name": ("There is no command, script or target `{0}` in this project", "not: {0}", ""),
@@ -223,20 +230,27 @@ def list_questions(savings: Savings, project: Project) -> dict[tuple[str, str], 
         cloned.stores.refresh()
         memories = cloned.store("project").memories()
         for one in savings.found:
-            for door, said in filter(None, map(_ask_again, one.again)):
+            for door, said in filter(None, (_ask_again(miss, one.failure) for miss in one.again)):
                 given = ask(cloned, Case(0, {door: said}))
                 if ids := tuple(id_ for id_ in given if _is_about(memories.get(id_), one.failure)):
                     found[door, said] = ids
     return found
 
 
-def _ask_again(miss: Miss) -> tuple[str, str] | None:
-    """Return the failing call as a memory test asks it: by its command, or by its file in the repository."""
-    call, root = miss.step.call, miss.played.session.cwd
-    if call.command:
-        return "command", call.command
-    path = str(call.given.get("file_path") or "")
-    return ("path", path.removeprefix(f"{root}/")) if root and path.startswith(f"{root}/") else None
+def _ask_again(miss: Miss, failure: Failure) -> tuple[str, str] | None:
+    """Return the failing call as a memory test asks it: by the command of it that failed, or by its file in the repository.
+
+    None where others would read of this machine or its user by it, or nobody would read it at all.
+    """
+    call, root = miss.step.call, miss.played.session.cwd.rstrip("/") + "/"
+    parts = (shlex.join(commands.strip(words)) for words in commands.split(call.command))
+    door, said = "command", next((one for one in parts if any(word in one for word in failure.words)), "")
+    if not call.command:
+        door, said = "path", str(call.given.get("file_path") or "")
+        said = said if said.startswith(root) and root != "/" else ""
+    said = said.replace(root, "") if root != "/" else said
+    is_own = _HOME.search(said) or tidy(said, home=find_home()) != said
+    return (door, said) if said and len(said) <= _ASKED and said.isprintable() and not is_own else None
 
 
 def _is_about(memory: Memory | None, failure: Failure) -> bool:

@@ -154,17 +154,23 @@ def test_init_names_replay_where_sessions_were_recorded(shop):
 
 def test_calls_that_failed_again_become_memory_tests_of_what_the_project_gives_for_them_now(shop):
     days = [Recorder(name, day, shop).prompt("x").flag().name_wrong() for day, name in enumerate("abc", 1)]
+    homes = ("-o /home/ann/x", f"-o {Path.home()}/x", "-o C:\\Users\\ann")
     for one in days:
-        one.call("Bash", "Error: unknown flag: --fast", failed=True, command=f"shopctl sync --fast --key {SECRET}")
+        for words in (*homes, f"--key {SECRET}", "x" * 400, "a\x00b"):
+            one.call("Bash", "Error: unknown flag: --fast", failed=True, command=f"shopctl sync --fast {words}")
+        beside = f"cd {shop} && shopctl login ann hunter2secret99 && shopctl sync --fast -o {shop}/out"
+        one.call("Bash", "Error: unknown flag: --fast", failed=True, command=beside)
     keep(shop, *days)
     memsync("init", "--agent", "none", cwd=shop)
     assert replay(shop, "--tests")["tests"] == []  # there is no memory yet
     waiting = replay(shop, "--propose")["proposed"]
     assert memsync("approve", *waiting, cwd=shop).code == 0
     found = replay(shop, "--tests")["tests"]
-    assert {("command", "shopctl sync --fast"), ("path", "config/shop.yml")} == {
-        next((door, one[door]) for door in ("command", "path") if door in one) for one in found
-    }
+    assert {
+        ("command", "shopctl sync --fast"),
+        ("command", "shopctl sync --fast -o out"),
+        ("path", "config/shop.yml"),
+    } == {next((door, one[door]) for door in ("command", "path") if door in one) for one in found}
     told = memsync("test", cwd=shop)
     assert (told.code, told.out.splitlines()[-1]) == (0, f"{len(found)} tests, all passed")
     assert (
