@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, Remedy, UsageError, blaming
 from memsync.git import attributes
+from memsync.git.stage import keep_out
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.reach import find_note
@@ -106,7 +107,7 @@ def save_copies(project: Project, to: Path | None = None) -> list[Copy]:
     name = f"memsync-{root.name}-{project.clock():%Y%m%d-%H%M%S}.jsonl"
     path = to or Path(find_home(project.env) or root.parent) / name
     going = {scope: list(project.entries(Filters(scopes=[scope], archived=True))) for scope in _GOING}
-    copies = [_save_memories(_name_copy(path, scope), found, scope) for scope, found in going.items() if found]
+    copies = [_save_memories(project, _name_copy(path, scope), found, scope) for scope, found in going.items() if found]
     if private := [entry for entry in project.skills.list() if entry.scope == "private"]:
         folder = _name_copy(path, "private").with_suffix(".skills")
         files.make_dirs(folder, private=True)
@@ -120,8 +121,8 @@ def _name_copy(path: Path, scope: Scope) -> Path:
     return path if scope == "project" else path.with_name(f"{path.stem}-{scope}{path.suffix}")
 
 
-def _save_memories(path: Path, found: list[Entry], scope: Scope) -> Copy:
-    with blaming(path):
+def _save_memories(project: Project, path: Path, found: list[Entry], scope: Scope) -> Copy:
+    with keep_out(project.layout.git if scope != "project" else None, path), blaming(path):
         if not files.create(path, writers.spell(found, "jsonl").encode("utf-8", "replace"), private=True):
             raise UsageError(f"{path} is there already; nothing was removed; name another file for the copies")
     held = count(len(found), "memory") if scope == "project" else count(len(found), f"{scope} memory")

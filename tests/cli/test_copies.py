@@ -293,6 +293,16 @@ def test_the_printed_way_back_from_a_purge_brings_every_record_into_its_scope(ca
     assert call("config", "memory_sync.stealth").out == ("true\n" if stealth else "false\n")
 
 
+def test_git_takes_no_private_copy_that_a_purge_leaves_in_the_work_tree(call, repo):
+    call("skill", "add", "own-steps", "-i", "-", "-d", "Own steps", "--private", stdin="1. Do it\n")
+    call("uninstall", "--purge", "--yes", "--export", str(repo.root / "copy.jsonl"))
+    assert (repo.root / "copy-private.skills" / "own-steps" / "SKILL.md").exists()
+    assert (repo.root / "copy-private.jsonl").exists()
+    assert [name for name in repo.git("ls-files", "-co", "--exclude-standard").split() if "copy" in name] == [
+        "copy.jsonl"
+    ]
+
+
 def test_a_purge_writes_over_no_file_and_then_removes_nothing(call, repo, tmp_path):
     (tmp_path / "copy-private.jsonl").write_text("mine\n")
     told = call("uninstall", "--purge", "--yes", "--export", str(tmp_path / "copy.jsonl"), code=2).err
