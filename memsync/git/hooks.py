@@ -73,6 +73,8 @@ def main(words: Sequence[str]) -> int:
         if os.environ.get("MEMSYNC_DEBUG"):
             raise
         _say(f"unexpected {type(error).__name__}: {error}; git goes on")
+        if hook is _pre_commit:
+            _say(_UNCHECKED)
     return 0
 
 

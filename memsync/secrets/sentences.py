@@ -277,13 +277,14 @@ def _read_value(text: str, place: int, stop: int) -> _Value | None:
     while last > first and text[last - 1] in _EDGES and not (text[last - 1] == "*" and text[last - 2].isdigit()):
         last -= 1
     last = min(last, text.find("、", first) if "、" in text[first:last] else last)
-    rest = text[last : max(last, stop)].lstrip(_EDGES + " ")
+    rest = text[last : max(last, stop)].lstrip(_EDGES + " ").split(maxsplit=1)
     is_last = (
         not rest
         or text[last : last + 1] in tuple(",.;!?)\n")
-        or rest.split(maxsplit=1)[0].lower() in read_words().after
-    )  # a table's cell ends there too
-    return _Value(first, last, is_quoted=False, is_last=is_last or rest[0] == "|") if last - first >= 4 else None
+        or rest[0].lower() in read_words().after
+        or rest[0].startswith("|")  # a table's cell ends there too
+    )
+    return _Value(first, last, is_quoted=False, is_last=is_last) if last - first >= 4 else None
 
 
 @lru_cache(maxsize=4096)
