@@ -179,8 +179,7 @@ def add_case(project: Project, asked: Mapping[str, str], ids: Sequence[str], *, 
     said = {"banned" if banned else "given": tuple(ids)} if ids else {"silent": True}
     case = Case(0, dict(asked), **said)
     case = case._replace(raw=encode_case(case))
-    store = project.store_to_write("project")
-    path = files.resolve_inside(path_of(project), project.layout.root)
+    store, path = project.store_to_write("project"), _path_to_write(project)
     with store.writing():
         files.prepare(store.place)
         files.append(path, case.raw + b"\n", private=False)
@@ -194,11 +193,18 @@ def drop_case(project: Project, raw: bytes) -> None:
         MemsyncError: there is none.
         NoStore, StoreError: nothing was written.
     """
-    store = project.store_to_write("project")
-    path = files.resolve_inside(path_of(project), project.layout.root)
+    store, path = project.store_to_write("project"), _path_to_write(project)
     with store.writing():
         was = files.read(path)[0]
         before, found, after = was.rpartition(raw + b"\n")
-        if not found or (before and not before.endswith(b"\n")):
+        if not found or b"\n" in raw or (before and not before.endswith(b"\n")):
             raise MemsyncError("that test is not in the file any more")
         files.rewrite(path, before + after, was=was)
+
+
+def _path_to_write(project: Project) -> Path:
+    """Return where a test is written: never through a link, which could make another file of the tree the one that changes."""
+    path = path_of(project)
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise MemsyncError(f"{path}: is a link, or no file; put a file in its place")
+    return files.resolve_inside(path, project.layout.root)

@@ -93,6 +93,16 @@ def test_a_memory_test_that_was_written_is_taken_back_by_undo_and_no_other_line(
     assert "not in the file any more" in known.post("/sessions/drop-test", line=line).text
 
 
+def test_no_memory_test_is_written_or_taken_back_through_a_link(repo, known):
+    other = repo.root / "notes.md"
+    other.write_text("one\ntwo\n")
+    (repo.root / ".gobby" / "tests.jsonl").symlink_to(other)
+    for way, fields in (("test", {"prompt": "which port?"}), ("drop-test", {"line": "two"})):
+        assert "is a link" in known.post(f"/sessions/{way}", **fields).text
+        assert known.status == 422
+    assert other.read_text() == "one\ntwo\n"
+
+
 def test_an_unknown_session_is_told(known):
     page = known.get("/sessions/one", id="nobody")
     assert known.status == 422
