@@ -97,10 +97,11 @@ def test_on_a_full_disk_everything_can_still_be_read(full):
 def test_a_full_disk_without_a_store_is_a_clear_error_and_a_store_once_there_is_room(tmp_path):
     with room(tmp_path, 'mount -t tmpfs -o size=64k tmpfs "$1"') as empty:
         empty.fill()
-        ran = empty.memsync("memory", "remember", BIG)
+        ran = empty.memsync("init", "--agent", "none")
         assert (ran.code, "free some space and try again" in ran.err) == (1, True)
         assert not any(empty.outside.rglob("memories.jsonl"))
         (empty.outside / "filler").unlink()
+        assert empty.memsync("init", "--agent", "none").code == 0
         assert empty.memsync("memory", "remember", "there is room").code == 0
         assert (empty.outside / ".gobby" / "local" / ".gitignore").read_text() == "*\n"
 
@@ -137,7 +138,7 @@ def test_on_a_read_only_disk_a_session_is_given_each_memory_once(read_only):
 
 def test_a_read_only_disk_without_a_store_is_a_clear_error(tmp_path):
     with room(tmp_path, READ_ONLY) as bare:
-        ran = bare.memsync("memory", "remember", "no place")
+        ran = bare.memsync("init", "--agent", "none")
         assert ran.code == 1
         assert f"{tmp_path}/.gobby" in ran.err
         assert "check the owner, the mode and the mount" in ran.err

@@ -104,7 +104,7 @@ class Tidying(RuleBasedStateMachine):
         try:
             undo(self.project)
         except MemsyncError as error:
-            assert "there is no run" in str(error)  # noqa: PT017
+            assert "no run of the janitor is left" in str(error)  # noqa: PT017
 
     @rule(pick=PICK)
     def reverse(self, pick: int) -> None:

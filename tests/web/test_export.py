@@ -75,7 +75,7 @@ def test_a_hostile_record_adds_no_element_to_the_report(repo, export):
 
 
 def test_what_cannot_be_written_or_compared_is_told(repo, export, capsys):
-    assert run(["ui", "--export", "no/such/folder/report.html"]) == 1
+    assert run(["ui", "--export", "no/such/folder/report.html"]) == 2
     assert run(["ui", "--export", "report.html", "--against", "nowhere"]) == 1
     assert run(["ui", "--against", "main"]) == 2
     told = capsys.readouterr().err

@@ -284,9 +284,9 @@ def test_runs_are_taken_back_one_by_one_the_last_first_or_by_name(project, put):
     assert set(live(project)) == {"mm-a", "mm-b", "mm-m"}
     undo(project)
     assert len(live(project)) == 4
-    with pytest.raises(MemsyncError, match="there is no run to undo"):
+    with pytest.raises(MemsyncError, match="no run of the janitor is left to undo"):
         undo(project)
-    with pytest.raises(MemsyncError, match="there is no run 'x' to undo"):
+    with pytest.raises(MemsyncError, match="no run of the janitor is left to undo"):
         undo(project, "x")
 
 
