@@ -15,7 +15,7 @@ from socket import create_server
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import httpx
+import httpx2
 import pytest
 from filling import bring, make_token, texts
 from helpers import until
@@ -101,7 +101,7 @@ def served(hub, serve, provider):
 
 
 def open_browser():
-    return httpx.Client(timeout=60)
+    return httpx2.Client(timeout=60)
 
 
 def consent(browser, url, subject):
@@ -181,7 +181,7 @@ def test_a_sign_in_that_was_not_begun_in_this_browser_is_refused(served, provide
         kept = {"state": ("x", nonce, verifier), "nonce": (state, "x", verifier), "verifier": (state, nonce, "x" * 43)}
         back = re.sub("iss=[^&]+", "iss=https://evil.example", back) if spoil == "iss" else back
         cookie = "" if spoil == "cookie" else ".".join(kept.get(spoil, (state, nonce, verifier)))
-        answer = httpx.get(back, headers={"Cookie": f"memsync_hub_begun={cookie}"})
+        answer = httpx2.get(back, headers={"Cookie": f"memsync_hub_begun={cookie}"})
         assert (answer.status_code, "memsync_hub=" in str(answer.headers)) == (403, False), answer.text
 
 
@@ -189,9 +189,9 @@ def test_a_code_counts_once_and_nothing_that_the_provider_did_not_say(served, pr
     with open_browser() as browser:
         back = begin(browser, provider)
         cookie = {"Cookie": f"memsync_hub_begun={browser.cookies['memsync_hub_begun']}"}
-        assert httpx.get(re.sub("code=[^&]+", "code=guess", back), headers=cookie).status_code == 403
-        assert httpx.get(back, headers=cookie).status_code == 303
-        assert httpx.get(back, headers=cookie).status_code == 403
+        assert httpx2.get(re.sub("code=[^&]+", "code=guess", back), headers=cookie).status_code == 403
+        assert httpx2.get(back, headers=cookie).status_code == 303
+        assert httpx2.get(back, headers=cookie).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_the_official_client_of_mcp_finds_the_provider_signs_in_and_refreshes(hu
     assert jwt.decode(first, options={"verify_signature": False})["aud"] == f"{provider.hub}/mcp"
     form = {"grant_type": "refresh_token", "refresh_token": kept.tokens.refresh_token, "client_id": kept.client.client_id,
             "client_secret": kept.client.client_secret or "", "resource": f"{provider.hub}/mcp"}  # fmt: skip
-    again = httpx.post(f"{provider.url}/token", data=form).json()
+    again = httpx2.post(f"{provider.url}/token", data=form).json()
     assert again["access_token"] != first
     assert served.ask("POST", "/v1/search", {"query": "docker"}, token=again["access_token"])[0] == 200
     assert served.ask("POST", "/v1/push", {}, token=first)[0] == 403
@@ -362,7 +362,7 @@ def get_token(provider, resource, client="hub"):
     asked = {"client_id": client, "response_type": "code", "redirect_uri": f"{provider.hub}/callback", "resource": resource,
              "scope": "openid email profile", "state": "s", "code_challenge": challenge, "code_challenge_method": "S256"}  # fmt: skip
     with open_browser() as browser:
-        back = consent(browser, str(httpx.URL(f"{provider.url}/auth", params=asked)), "a1")
+        back = consent(browser, str(httpx2.URL(f"{provider.url}/auth", params=asked)), "a1")
         code = parse_qs(urlsplit(back).query)["code"][0]
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": f"{provider.hub}/callback",
                 "code_verifier": verifier, "resource": resource}  # fmt: skip
@@ -507,7 +507,7 @@ def test_where_the_hub_is_is_what_its_operator_says_and_not_what_a_request_says(
         sign_in(browser, provider)
         told = {"Host": "evil.example", "Origin": "http://evil.example", "X-Forwarded-Proto": "https"}
         told["Cookie"] = f"memsync_hub={browser.cookies['memsync_hub']}"
-        page = httpx.post(f"{provider.hub}/mine", data={"do": "make a token"}, headers=told)
+        page = httpx2.post(f"{provider.hub}/mine", data={"do": "make a token"}, headers=told)
         assert ("evil.example" in page.text, f"memsync hub init {provider.hub}" in page.text) == (False, True)
 
 
@@ -524,6 +524,6 @@ def test_who_makes_up_that_they_were_at_the_provider_has_to_wait_before_it_is_as
     with open_browser() as browser:
         back = begin(browser, provider)
         made_up = {"Cookie": f"memsync_hub_begun={browser.cookies['memsync_hub_begun']}"}
-        answers = [httpx.get(re.sub("code=[^&]+", f"code=guess{n}", back), headers=made_up) for n in range(11)]
+        answers = [httpx2.get(re.sub("code=[^&]+", f"code=guess{n}", back), headers=made_up) for n in range(11)]
         assert [one.status_code for one in answers] == [403] * 10 + [429]
-        assert httpx.get(back, headers=made_up | {"X-Forwarded-For": "203.0.113.9"}).status_code == 303
+        assert httpx2.get(back, headers=made_up | {"X-Forwarded-For": "203.0.113.9"}).status_code == 303
