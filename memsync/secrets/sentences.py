@@ -472,8 +472,9 @@ def _is_drawn(value: str) -> bool:
 def _find_entered(text: str, lower: str, cue: re.Match[str]) -> _Value | None:
     """Return what is to be typed where a program asks, or opens something, around *cue*."""
     words, opens, before = read_words(), cue["opens"] is not None, ""
-    first, stop = _clause_start(lower, cue.start(), _LINE), _CLAUSE.search(lower, cue.end())
-    last = min(stop.start() if stop else len(lower), cue.end() + _LINE)
+    first, last = _clause_start(lower, cue.start(), _LINE), min(len(lower), cue.end() + _LINE)
+    if stop := _CLAUSE.search(lower, cue.end(), last + 1):
+        last = min(last, stop.start())
     for token in _TOKEN.finditer(lower, first, last):
         is_entered = before in words.entering or (before.endswith(":") and opens)
         if is_entered or lower.startswith(_OPENING, token.end() + 1):
