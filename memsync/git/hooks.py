@@ -49,8 +49,7 @@ def run_in_time(words: Sequence[str]) -> int:
     """Do what `main` does, and end the process when it takes too long: git goes on, unless it may not."""
 
     def give_up(after: str) -> int:
-        is_gate = words[:1] == ["pre-commit"]
-        _say(f"git hook {words[0]} did not finish within {after}{f'; {_UNCHECKED}' if is_gate else ''}")
+        _say_unfinished(words[0], f"git hook {words[0]} did not finish within {after}")
         return BLOCKED if _stopping else 0
 
     if words[:1] == ["unstage"]:
@@ -72,10 +71,13 @@ def main(words: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("MEMSYNC_DEBUG"):
             raise
-        _say(f"unexpected {type(error).__name__}: {error}; git goes on")
-        if hook is _pre_commit:
-            _say(_UNCHECKED)
+        _say_unfinished(words[0], f"unexpected {type(error).__name__}: {error}; git goes on")
     return 0
+
+
+def _say_unfinished(name: str, text: str) -> None:
+    """Say *text* of the hook *name*, and of the gate what that means."""
+    _say(f"{text}; {_UNCHECKED}" if name == "pre-commit" else text)
 
 
 def _say(text: str) -> None:

@@ -35,16 +35,26 @@ def test_a_key_shows_the_turn_that_a_lesson_is_from(project, repo, monkeypatch, 
     assert "user: never push on a Friday" in shown
 
 
-def test_keys_approve_reject_edit_go_on_and_back_and_take_back(project, repo, monkeypatch, tmp_path):
+@pytest.fixture
+def sit_down(repo, monkeypatch, tmp_path):
+    """Return what puts somebody at a terminal in the repository, whose editor does what a line of shell does to the file `$1`."""
+
+    def sit(line: str) -> None:
+        editor = tmp_path / "editor"
+        editor.write_text(f"#!/bin/sh\n{line}\n")
+        editor.chmod(0o755)
+        for name in ("EDITOR", "VISUAL"):
+            monkeypatch.setenv(name, str(editor))
+        monkeypatch.chdir(repo.root)
+        monkeypatch.setenv("TERM", "dumb")
+
+    return sit
+
+
+def test_keys_approve_reject_edit_go_on_and_back_and_take_back(project, sit_down):
     Candidates(project).propose([Proposal(memory=Memory("", text)) for text in TEXTS])
     names = queue.list_names(project)
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf 'written in an editor' > \"$1\"\n")
-    editor.chmod(0o755)
-    for name in ("EDITOR", "VISUAL"):
-        monkeypatch.setenv(name, str(editor))
-    monkeypatch.chdir(repo.root)
-    monkeypatch.setenv("TERM", "dumb")
+    sit_down("printf 'written in an editor' > \"$1\"")
     shown = talk(["review"], ["j", "k", "?a", "e", "x"], "q quit")
     assert "1/3 candidate" in shown
     assert "nothing waits for a decision" in shown
@@ -75,14 +85,8 @@ def test_what_one_imports_is_ones_own_and_what_a_copy_says_is_anothers_is_not(re
     assert "Deploys need two approvals\n" in told
 
 
-def test_skills_are_written_and_changed_in_an_editor_as_memories_are(repo, monkeypatch, tmp_path):
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf '1. make release\\n' >> \"$1\"\n")
-    editor.chmod(0o755)
-    for name in ("EDITOR", "VISUAL"):
-        monkeypatch.setenv(name, str(editor))
-    monkeypatch.chdir(repo.root)
-    monkeypatch.setenv("TERM", "dumb")
+def test_skills_are_written_and_changed_in_an_editor_as_memories_are(repo, sit_down):
+    sit_down("printf '1. make release\\n' >> \"$1\"")
     talk(["skill", "add", "release", "-d", "How to release"], [], "none")
     talk(["skill", "edit", "release"], [], "none")
     text = (repo.root / ".claude" / "skills" / "release" / "SKILL.md").read_text()
