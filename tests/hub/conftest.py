@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     shared.mkdir(mode=0o700, exist_ok=True)
     with (shared / "users").open("w") as users, (shared / "making").open("w") as making:
         fcntl.flock(users, fcntl.LOCK_SH)
-        server = Embedded(shared, idle=30)
+        server = Embedded(shared, idle=120)
         server.ensure()
         fcntl.flock(making, fcntl.LOCK_EX)
         _have_template(server)
@@ -65,6 +65,7 @@ def dsn_of(server: Embedded, name: str) -> str:
 def dsn(server: Embedded) -> Iterator[str]:
     """Return a hub of this test alone, empty."""
     name = f"t{os.getpid()}_{next(NUMBERS)}"
+    server.ensure()  # on a slow machine the tests in between take longer than an idle server stays
     with server.connect("postgres") as connection:
         connection.execute(f"create database {name} template {TEMPLATE}")
         yield dsn_of(server, name)
