@@ -15,8 +15,8 @@ import pytest
 from helpers import memsync, until
 
 from memsync import Memsync, origin
-from memsync.clients import known
-from memsync.git import driver, hookfile
+from memsync.clients import facts
+from memsync.git import attributes, install
 from memsync.system import programs
 
 PACKAGE = Path(programs.__file__).parents[1]
@@ -86,10 +86,10 @@ def told() -> Iterator[str]:
                 yield node.value
     for path in [*origin.templates().rglob("*.json"), *PACKAGE.rglob("*.json")]:
         yield path.read_text(encoding="utf-8")
-    yield from driver.settings("/opt/memsync").values()
-    for name in hookfile.NAMES:
-        yield hookfile.make_script(name, ["."], directory="/opt").decode()
-    yield json.dumps([tuple(hook) for client in known.every() for hook in client.hooks])
+    yield from attributes.settings("/opt/memsync").values()
+    for name in install.NAMES:
+        yield install.make_script(name, ["."], directory="/opt").decode()
+    yield json.dumps([tuple(hook) for client in facts.every() for hook in client.hooks])
 
 
 def test_no_command_line_that_we_write_runs_a_module_from_the_working_directory():

@@ -17,7 +17,7 @@ from memsync.memories.reach import search_all
 from memsync.memories.results import Entry, Hit
 from memsync.memories.triggers import fails
 from memsync.poison.guard import quoted
-from memsync.transcripts.failing import IS_MISSING, RULES, find_named, is_about, list_missing
+from memsync.transcripts.events import IS_MISSING, RULES, find_named, is_about, list_missing
 
 LINES: Final = 2  # after one failure
 _NAMES: Final = 8  # of one output that are looked for

@@ -24,7 +24,7 @@ from memsync.agents import wire
 from memsync.agents.hooks import answer
 from memsync.agents.injection import Reply
 from memsync.agents.live import Live
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.store.files import make_dirs
@@ -148,4 +148,4 @@ class Endpoint:
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.private) != (project.layout.project, project.layout.private):
             return None
-        return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])
+        return answer(project, facts.find(request["client"]), request["event"], request["payload"], request["by"])

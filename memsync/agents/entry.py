@@ -135,7 +135,7 @@ def _answer(event: str, client: str) -> None:
     if event == "session-start":
         from itertools import islice
 
-        from memsync.system.processes import walk_up
+        from memsync.system.programs import walk_up
 
         near = list(islice(walk_up(), _NEAR))
         payload["client_pids"] = [pid for pid, _ in near]
@@ -176,9 +176,9 @@ def _asks_for_nothing(event: str, client: str, payload: Mapping[str, Any], cwd: 
     if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
         return False
     from memsync.agents.notes import pass_over
-    from memsync.clients import known
+    from memsync.clients import facts
 
-    return pass_over(known.find(client), payload, cwd, os.environ)
+    return pass_over(facts.find(client), payload, cwd, os.environ)
 
 
 def find_place(payload: Mapping[str, Any]) -> str:
@@ -218,9 +218,9 @@ def _leave() -> None:
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    from memsync.clients import known
+    from memsync.clients import facts
 
-    sender = known.find(client).for_sender(payload)
+    sender = facts.find(client).for_sender(payload)
     if (name := sender.output_event(event)) and event not in _TOOLS:  # else it would be said at each call
         _speaks.append(lambda text: sender.answer(name, text))
     ground = None

@@ -17,7 +17,7 @@ from memsync.agents.notes import describe, parent_id, scope_of, session_id
 from memsync.agents.past import find_past
 from memsync.agents.prompts import small_talk
 from memsync.agents.session import RecallSession
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.facts import EVENTS, TOOLS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
@@ -209,7 +209,7 @@ def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str)
     if name is None:
         raise UsageError(f"unknown trigger {trigger!r}; choose one of {', '.join(workflow.TRIGGERS)}")
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
-    turn = Turn(RecallSession(project, session_id), values(project, known.find("claude"), name, payload))
+    turn = Turn(RecallSession(project, session_id), values(project, facts.find("claude"), name, payload))
     with project.journal.in_session(session_id):
         outcomes = run(workflow.load(project.layout).steps[name], turn)
     for found in turn.injections:

@@ -21,7 +21,7 @@ from memsync.store.files import stamp
 from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
 from memsync.store.watch import Debouncer
-from memsync.system import processes
+from memsync.system import programs
 from memsync.transfer.mirrors import list_folders, sync_mirrors, watch_mirrors
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Live:
                 if self._unscreened and not project.screening.screen_all(self._unscreened, seconds=_SLICE):
                     self._rest.add("project")
                 project.stores.close()  # which the screening has opened again
-                processes.trim()
+                programs.trim()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.agents import context
 from memsync.memories.filters import Filters
+from memsync.memories.listing import count_subjects
 from memsync.memories.reach import search_all
-from memsync.memories.subjects import count_subjects
 from memsync.poison.guard import shown_label
 
 if TYPE_CHECKING:

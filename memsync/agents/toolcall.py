@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memsync.index import names
+from memsync.index import places
 from memsync.memories import commands, lookup, triggers
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
@@ -130,16 +130,16 @@ class ToolCall:
         """Return the names that it uses: of what is not there below the real *root*, and what is new in its text."""
         lines = self.commands()
         here = os.path.join(cwd, lines[0][1]) if lines and lines[0][0] == "cd" and lines[0][1:] else cwd
-        run = [word for words in lines for word in words[1:] if names.is_path(word)][:_MOST]
+        run = [word for words in lines for word in words[1:] if places.is_path(word)][:_MOST]
         paths = lookup.all_below((*self.paths, *self.reads, *self.looks, *run), here, root) if root else ()
         missing = [name for path in paths for name in lookup.name_missing(path, root, root)]
         rows = self.text.splitlines() if _PATCH in self.text else ()
         text = "\n".join(row[1:] for row in rows if row[:1] == "+") if rows else self.text
-        new = names.names_in("\n".join((text, *(one.replace("\\.", ".") for one in self.said))))  # may be patterns
+        new = places.names_in("\n".join((text, *(one.replace("\\.", ".") for one in self.said))))  # may be patterns
         before = "\n".join(self.old)
-        old = set(names.names_in(before)) if new else set()
-        if not self.line and (words := names.constructs_in(text, self.paths)):
-            new, old = [*new, *words], old.union(names.constructs_in(before, self.paths))
+        old = set(places.names_in(before)) if new else set()
+        if not self.line and (words := places.constructs_in(text, self.paths)):
+            new, old = [*new, *words], old.union(places.constructs_in(before, self.paths))
         return list(dict.fromkeys((*missing, *(name for name in new if name not in old))))
 
     def commands(self) -> list[commands.Words]:
@@ -229,6 +229,6 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
         return False
     paths = lookup.all_below((*call.paths, *call.reads), cwd, root)
     used = (
-        (*triggers.keys_of((call.text, *call.said)), *names.keys_of(call.names(cwd, root))) if known.has_names else ()
+        (*triggers.keys_of((call.text, *call.said)), *places.keys_of(call.names(cwd, root))) if known.has_names else ()
     )
     return not known.has_any((*lookup.keys_of(paths, call.commands()), *used))

@@ -17,7 +17,7 @@ from memsync.cli.terminal import track
 from memsync.errors import ConfigError, blaming
 from memsync.evals import pairs as trying
 from memsync.evals import questions as measuring
-from memsync.evals.moments import open_session
+from memsync.evals.memory_tests import open_session
 from memsync.evals.questions import FIGURES
 from memsync.index.embedders import choose
 from memsync.memories.project import Project
@@ -264,12 +264,12 @@ def replay(
       memsync eval replay ~/.claude/projects/-home-me-shop
       memsync eval replay sessions/ --memories lines.jsonl --words --json
     """
-    from memsync.evals import trials
+    from memsync.evals import arms as playing
 
-    names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else trials.CONTROLS)]
+    names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else playing.CONTROLS)]
     start = read_time(since, "--since") if since else None
     end = read_time(until, "--until") if until else None
-    trial = trials.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
+    trial = playing.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
     reports = [trial.run(name, since=start, track=_track) for name in names]
     if out:
         _write_lines(out, (json.dumps({"arm": one.arm, **row}) for one in reports for row in one.met))

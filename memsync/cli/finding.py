@@ -213,7 +213,7 @@ def _find(
     value = found.as_dict()
     again = ""
     if at is None and found.query is not None and all(map(found.is_weak, found)):
-        from memsync.memories.subjects import spell_suggestion, suggest_questions
+        from memsync.memories.listing import spell_suggestion, suggest_questions
 
         nearest = suggest_questions(project, found)
         again = "" if found else spell_suggestion(nearest)  # weak matches show what they are about

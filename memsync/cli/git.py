@@ -14,7 +14,7 @@ from memsync.cli.drivers import run
 from memsync.cli.options import stack
 from memsync.cli.render import one_line
 from memsync.errors import NoStore, UsageError
-from memsync.git import driver
+from memsync.git import attributes
 from memsync.git.check import AllowLists, check_staged, list_staged
 from memsync.git.hooks import main
 from memsync.git.install import install as put
@@ -56,7 +56,7 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
       memsync git install
     """
     layout, top = _require_git(project)
-    done = driver.install(top) if no_hooks else put(layout)
+    done = attributes.install(top) if no_hooks else put(layout)
     if done:
         project.journal.note_change("installed git's hooks or merge driver", "git uninstall")
     return Answer({"done": done}, "\n".join(done) or "nothing to do")

@@ -45,7 +45,7 @@ def require_person(project: Project, what: str) -> None:
     """
     from memsync.agents import hooklog
     from memsync.agents.notes import scope_of
-    from memsync.clients.known import find_shell
+    from memsync.clients.facts import find_shell
 
     if (found := find_shell(project.env)) is None:
         return

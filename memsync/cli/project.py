@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.words import is_dialogue
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.transcripts import list_here
@@ -38,14 +38,14 @@ class _Agent(click.ParamType[str]):
         self._words = words
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        names = (*known.list_names(), *self._words)
+        names = (*facts.list_names(), *self._words)
         if value not in names:
             self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
         return value
 
     def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names that begin with *incomplete*."""
-        names = (*known.list_names(), *self._words)
+        names = (*facts.list_names(), *self._words)
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -150,7 +150,7 @@ def uninstall(
         raise UsageError("--purge is for all of it, and --agent for one client; give one of them")
     copies = _save_before_purge(project, copy, yes=yes) if purge and not dry_run else []
     result = installing.uninstall(
-        project, installing.choose(project, agents or known.list_names()), dry_run=dry_run, git_hooks=not agents
+        project, installing.choose(project, agents or facts.list_names()), dry_run=dry_run, git_hooks=not agents
     )
     if purge:
         result = _purge(project, result, copies, dry_run=dry_run)

@@ -60,10 +60,10 @@ def replay(
       memsync replay --html saved.html
       memsync replay --tests && memsync test
     """
-    from memsync.evals import savings, trials
+    from memsync.evals import arms, savings
 
     start = read_time(since, "--since") if since else None
-    trial = trials.prepare(project, sessions or savings.list_sessions(project), track=_track)
+    trial = arms.prepare(project, sessions or savings.list_sessions(project), track=_track)
     done = savings.try_out(trial, savings.find_savings(trial, start), start, _track)
     about = trial.as_dict()
     read = {name: about[name] for name in ("sessions", "others", "absent", "odd_lines", "calls", "failures")}

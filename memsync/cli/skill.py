@@ -24,19 +24,19 @@ from memsync.cli.render import commit, count, diff_row, one_line, printable
 from memsync.cli.words import is_dialogue
 from memsync.errors import UsageError
 from memsync.history.events import notes
-from memsync.history.skills import skill_events
+from memsync.history.log import skill_events
 from memsync.learn.candidates import Candidates
 from memsync.learn.lessons import learn_skill
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_label
 from memsync.records import Scope
 from memsync.skills.bringing import bring_in
+from memsync.skills.bringing import link as make
 from memsync.skills.entries import Checked, SkillEntry, list_skill_entries
-from memsync.skills.links import link as make
 from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
-    from memsync.history.skills import SkillEvent
+    from memsync.history.log import SkillEvent
     from memsync.learn.lessons import Learned
 
 

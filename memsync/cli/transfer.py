@@ -31,7 +31,7 @@ from memsync.memories import imports
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope
-from memsync.system.processes import collector_paused
+from memsync.system.programs import collector_paused
 from memsync.system.texts import escape_json
 from memsync.transfer import readers, sources, writers
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup.conflicts import find_conflict, find_negation
-from memsync.dedup.contradictions import SWAPPED, find_contradiction
-from memsync.dedup.differences import are_of_one_subject, find_differences, is_one_frame
+from memsync.dedup.conflicts import find_conflict, find_negation, find_swapped_clause
+from memsync.dedup.contradictions import SWAPPED, are_of_one_subject, find_contradiction, find_differences, is_one_frame
 from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reworded, is_same, shared
 from memsync.dedup.reading import Reading, read
-from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import are_one_form
 
 __all__ = [

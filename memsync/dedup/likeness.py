@@ -9,8 +9,24 @@ from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Final
 
-from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, NEGATIONS, QUANTIFIERS, TEMPORAL
-from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_words, read, strip_evidence
+from memsync.dedup.reading import (
+    CASE_PARTICLES,
+    CONTENT,
+    DIRECTIONS,
+    MODALS,
+    NEGATING_ENDINGS,
+    NEGATIONS,
+    QUANTIFIERS,
+    TEMPORAL,
+    Reading,
+    Token,
+    count_words,
+    hold,
+    kept,
+    list_words,
+    read,
+    strip_evidence,
+)
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98

@@ -4,14 +4,73 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial, wraps
 from itertools import chain, starmap
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from memsync.dedup import lexicon
 from memsync.system.texts import Memo
+
+# the word lists of the guards, as words.txt has them: what carries no content, and what turns a sentence round
+
+
+def _read() -> dict[str, list[str]]:
+    """Return the lines of each section of the file."""
+    sections: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("words.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            sections[section := line[1:-1]] = []
+        elif line and not line.startswith("#"):
+            sections[section].append(line)
+    return sections
+
+
+_SECTIONS: Final = _read()
+
+
+def _list(section: str) -> list[str]:
+    return " ".join(_SECTIONS[section]).split()
+
+
+def _group(section: str) -> dict[str, str]:
+    """Return the name that each word has by a section of `name: words`."""
+    groups = (group.split(": ") for line in _SECTIONS[section] for group in line.split("; "))
+    return {word: name for name, words in groups for word in words.split()}
+
+
+def _pair(section: str) -> dict[str, frozenset[str]]:
+    """Return the partners of each word in a section of pairs."""
+    partners: defaultdict[str, set[str]] = defaultdict(set)
+    for pair in "|".join(_SECTIONS[section]).split("|"):
+        one, other = pair.split()
+        partners[one].add(other)
+        partners[other].add(one)
+    return {word: frozenset(others) for word, others in partners.items()}
+
+
+ARTICLES: Final = frozenset(_list("articles"))
+LIGHT: Final = ARTICLES.union(_list("light"))
+DIRECTIONS: Final = frozenset(_list("directions"))
+NEGATIONS: Final = frozenset(_list("negations"))
+QUANTIFIERS: Final = frozenset(_list("quantifiers"))
+SAME_QUANTIFIERS: Final = _group("same quantifiers")
+MODALS: Final = _group("modals")
+TEMPORAL: Final = frozenset(_list("temporal"))
+SERIES: Final = frozenset(_list("series"))
+NUMBERS: Final = _group("numbers")
+UNITS: Final = _group("units")
+SIGNS: Final = frozenset(_list("signs"))
+IRREGULAR: Final = _group("irregular verbs")
+OPPOSITES: Final = _pair("opposites")
+NEGATING_LETTERS: Final = frozenset(_list("negating letters"))
+PARTICLES: Final = frozenset(_list("particles"))
+NEGATING_ENDINGS: Final = tuple(_list("negating endings"))
+CASE_PARTICLES: Final = tuple(_list("case particles"))
+LATIN_CHANGES: Final = rf"\b(?:{'|'.join(_SECTIONS['changes'])})\b"
+CHANGES: Final = rf"{LATIN_CHANGES}|{'|'.join(_SECTIONS['changes in scripts without spaces'])}"
+
 
 T = TypeVar("T")
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]
@@ -99,13 +158,13 @@ _PLURALS: Final = {
 
 # Of a word in several lists, the last counts.
 _KNOWN: Final[dict[str, tuple[str, Kind]]] = {
-    **{word: (word, "word") for word in (*lexicon.QUANTIFIERS, *lexicon.MODALS)},
-    **{word: (word, "light") for word in (*lexicon.LIGHT, *lexicon.DIRECTIONS)},
-    **{word: (word, "article") for word in lexicon.ARTICLES},
-    **{word: (name, "word") for word, name in lexicon.UNITS.items()},
-    **{word: (digits, "value") for word, digits in lexicon.NUMBERS.items()},
-    **{word: (word, "value") for word in lexicon.SERIES},
-    **{word: (word, "not") for word in lexicon.NEGATIONS},
+    **{word: (word, "word") for word in (*QUANTIFIERS, *MODALS)},
+    **{word: (word, "light") for word in (*LIGHT, *DIRECTIONS)},
+    **{word: (word, "article") for word in ARTICLES},
+    **{word: (name, "word") for word, name in UNITS.items()},
+    **{word: (digits, "value") for word, digits in NUMBERS.items()},
+    **{word: (word, "value") for word in SERIES},
+    **{word: (word, "not") for word in NEGATIONS},
     "no": ("not", "not"),
 }
 
@@ -307,17 +366,15 @@ def _is_unspaced(letter: str) -> bool:
 
 
 def _classify_letter(letter: str) -> Kind:
-    if letter in lexicon.NEGATING_LETTERS:
+    if letter in NEGATING_LETTERS:
         return "not"
-    if letter in lexicon.PARTICLES:
+    if letter in PARTICLES:
         return "article"
     return "kana" if _HIRAGANA.match(letter) else "letter"
 
 
 def _read_spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
-    if chunk in lexicon.SIGNS or (
-        not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)
-    ):
+    if chunk in SIGNS or (not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)):
         yield chunk, "value", chunk
         return
     if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
@@ -330,7 +387,7 @@ def _read_spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
         return
     if amount := _AMOUNT.match(bare):
         yield amount[1].rstrip(".,"), "value", amount[1]
-        yield lexicon.UNITS.get(amount[2], amount[2]), "value", amount[2]
+        yield UNITS.get(amount[2], amount[2]), "value", amount[2]
         return
     form, kind = _find_form(bare)
     yield form, "name" if _is_named(chunk, written, kind, is_first) else kind, bare
@@ -361,7 +418,7 @@ def _find_form(word: str) -> tuple[str, Kind]:
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return *word* without its English inflection: plural, -ed, -ing, final e; nothing that makes another word."""
-    word = _PLURALS.get(word) or lexicon.IRREGULAR.get(word, word)
+    word = _PLURALS.get(word) or IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isascii():
         return word
     if word.endswith("ies") and len(word) > 4:

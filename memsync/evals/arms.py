@@ -1,4 +1,4 @@
-"""What gives lines to replayed sessions: memsync's own hooks on a copy of the repository, and what it is compared with."""
+"""What gives lines to replayed sessions: memsync's own hooks on a copy of the repository, and what it is compared with; and a replay made ready."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ import random
 import re
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
 from memsync.agents import hooks
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import MemsyncError
-from memsync.evals.replay import Given
+from memsync.evals.replay import Class, Given, Lines, Played, Report, Tree, list_classes, pair_calls, replay
+from memsync.format import jsonl
 from memsync.format.codec import encode
 from memsync.learn.candidates import Candidates
 from memsync.learn.extract import from_session
+from memsync.learn.failures import Label, read_labels
 from memsync.learn.session_end import LEAST_OF_ONE, MOST_OF_ONE
+from memsync.learn.worth import instruction_files
 from memsync.memories.project import Project
 from memsync.records import Memory, derive_id
+from memsync.store import files
 from memsync.store.checkout import Checkout
 from memsync.transcripts.events import Session
+from memsync.transcripts.reading import Found, read_all
 
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = {"prompt": 3, "pre-tool": 1, "post-tool": 1}  # lines of the arms that know no gate
@@ -41,7 +47,7 @@ class Hooks:
 
     def __init__(self, repository: Path | None) -> None:
         self._repository = repository
-        self._client = known.find("claude")
+        self._client = facts.find("claude")
         self._matchers = [(hook.name, re.compile(hook.matcher or "")) for hook in self._client.hooks]
         self._now = dt.datetime.now(dt.UTC)
         self._named: set[str] = set()
@@ -204,3 +210,94 @@ def _text_of(payload: Mapping[str, Any]) -> str:
         return str(text)
     given = payload.get("tool_input")
     return " ".join(str(value) for value in given.values()) if isinstance(given, Mapping) else ""
+
+
+# making a replay ready: sessions, classes and lines out of what the user names, and one arm after the other
+
+
+Track = Callable[[Iterable[Any]], Iterable[Any]]
+CONTROLS = ("learned", "words", "random", "instructions", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Sessions ready to be played, the classes of their failures, and the lines."""
+
+    found: Found
+    played: Sequence[Played]
+    classes: Sequence[Class]
+    memories: Sequence[Memory]
+    labels: Sequence[Label]
+    repository: Path | None
+    tree: Tree | None
+
+    def run(self, name: str, *, since: dt.datetime | None = None, track: Track = iter) -> Report:
+        """Play all sessions to the arm *name*, and count those from *since* on."""
+        failures = [one.failure for one in self.classes]
+        played = track(self.played)
+        if name in ("instructions", "none"):
+            text = _read_instructions(self.repository) if name == "instructions" else ""
+            held = [Memory(Instructions.ID, text)] if text else []
+            return replay(name, played, Instructions(text), Lines(held, failures), since=since)
+        lines = Lines(() if name == "learned" else self.memories, failures, self.labels)
+        if name in ("words", "random"):
+            arm = WordSearch() if name == "words" else Placebo()
+            return replay(name, played, arm, lines, tree=self.tree, since=since)
+        with Hooks(self.repository) as hooks:
+            learn = hooks.learn if name == "learned" else None
+            return replay(name, played, hooks, lines, learn=learn, tree=self.tree, since=since)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what was read, in figures, and the classes that came back."""
+        return {
+            "sessions": len(self.played),
+            "others": self.found.others,
+            "absent": self.found.absent,
+            "odd_lines": sum(one.session.odd for one in self.played),
+            "calls": sum(len(one.steps) for one in self.played),
+            "failures": sum(step.error is not None for one in self.played for step in one.steps),
+            "lines": len(self.memories),
+            "classes": [
+                {
+                    "class": one.failure.name,
+                    "kind": one.failure.kind,
+                    "failures": one.failures,
+                    "sessions": len(one.members),
+                    "people": one.people,
+                    "members": list(one.members),
+                }
+                for one in self.classes
+            ],
+        }
+
+
+def prepare(
+    project: Project,
+    sessions: Iterable[Path],
+    *,
+    memories: Path | None = None,
+    labels: Path | None = None,
+    until: dt.datetime | None = None,
+    track: Track = iter,
+) -> Trial:
+    """Read *sessions*, and the lines of *memories* or else those of the shared store of *project*."""
+    found = read_all(sessions, track)
+    root = project.layout.root
+    tree = Tree(root) if root and project.layout.git else None
+    known = read_labels(labels) if labels else []
+    kept = [one for one in found.sessions if until is None or one.start is None or one.start < until]
+    played = pair_calls(kept, tree, known)
+    return Trial(found, played, list_classes(played), _read_lines(project, memories), known, root, tree)
+
+
+def _read_lines(project: Project, path: Path | None) -> list[Memory]:
+    if path is None:
+        return [entry.memory for entry in project.entries() if entry.scope == "project"]
+    lines = jsonl.current(jsonl.read_lines(files.read(path)[0]))
+    return [line.memory for line in lines.values() if line.memory is not None]
+
+
+def _read_instructions(repository: Path | None) -> str:
+    """Return what the instruction files of *repository* say."""
+    paths = instruction_files(repository) if repository else []
+    return "\n".join(path.read_text("utf-8", "replace") for path in paths)

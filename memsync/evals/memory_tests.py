@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.agents import hooks
-from memsync.clients import known
+from memsync.agents.injection import Injection
+from memsync.agents.session import RecallSession
+from memsync.clients import facts
 from memsync.errors import MemsyncError, NoStore, SecretFound
-from memsync.evals.moments import make_anchored
 from memsync.format.cases import TESTS, Case, encode_case, read_cases
+from memsync.format.codec import encode
 from memsync.git.commit import read_memories
 from memsync.history import events
+from memsync.memories.anchors import Anchor, fixed_path, is_inside, parse
 from memsync.memories.project import Project
 from memsync.records import Memory, find_id, shown_id
 from memsync.secrets import describe, scan
 from memsync.store import files
 from memsync.store.changes import compare_memories
 from memsync.store.checkout import find_checkout, read_committed
+from memsync.store.places import locate
+
+if TYPE_CHECKING:
+    from memsync.evals.questions import Suite
+    from memsync.records import Clock, Memory
+    from memsync.store.config import Loaded
 
 _EVENTS: Final = {"prompt": "prompt", "command": "pre-tool", "path": "pre-tool", "error": "post-tool"}
 _INJECT: Final = {"prompt": "--prompt", "command": "--command", "path": "--path", "error": "--error"}
@@ -143,7 +154,7 @@ def ask(project: Project, case: Case) -> tuple[str, ...]:
         payload |= {"tool_name": "Bash", "tool_input": {"command": asked.get("command", _ANY)}}
     if case.door == "error":
         payload |= {"hook_event_name": "PostToolUseFailure", "error": asked["error"]}
-    return hooks.answer(project, known.find("claude"), _EVENTS[case.door], payload).given
+    return hooks.answer(project, facts.find("claude"), _EVENTS[case.door], payload).given
 
 
 def _judge(case: Case, given: Sequence[str], memories: Mapping[str, Memory]) -> Iterator[str]:
@@ -208,3 +219,41 @@ def _path_to_write(project: Project) -> Path:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise MemsyncError(f"{path}: is a link, or no file; put a file in its place")
     return files.resolve_inside(path, project.layout.root)
+
+
+# what a session would be given for the questions of a suite: a store of its own, and a session's own rules
+
+
+@contextmanager
+def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callable[[str], Injection]]:
+    """Store the records of *suite* as they are, ages and all, and yield what a new session is given for a prompt.
+
+    What *loaded* says of importance, limits and budget holds, and *clock* says how old a record is.
+    """
+    with TemporaryDirectory(prefix="memsync-suite-") as name:
+        root = Path(name)
+        (root / ".gobby").mkdir()
+        lines = b"".join(encode(memory) + b"\n" for memory in suite.records)
+        (root / ".gobby" / "memories.jsonl").write_bytes(lines)
+        make_anchored(root, suite.records)
+        layout = locate(root, {**os.environ, "MEMSYNC_HOME": str(root / "home")})
+        shown = loaded._replace(settings=loaded.settings._replace(stealth=False, author="nobody"))
+        with Project(layout, clock=clock, loaded=shown) as project:
+            session = RecallSession(project, "")
+            yield session.at_prompt
+
+
+def make_anchored(root: Path, records: Iterable[Memory]) -> None:
+    """Have below *root* what *records* are anchored to: a memory about what is gone would not be given."""
+    symbols: dict[str, list[str]] = {}
+    for anchor in (parse(text) for one in records for text in one.anchors):
+        if not anchor.path.startswith((".gobby", ".git")) and is_inside(fixed_path(anchor), root):
+            symbols.setdefault(anchor.path, []).append(anchor.symbol)
+    for path, held in symbols.items():
+        place = root / fixed_path(Anchor(path))
+        with suppress(OSError):  # one record's file is another one's folder
+            (place if path != fixed_path(Anchor(path)) or path.endswith("/") else place.parent).mkdir(
+                parents=True, exist_ok=True
+            )
+            if not place.is_dir():
+                place.write_text("\n".join(held), encoding="utf-8")

@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from memsync.learn.failures import Failure, Label, classify, classify_by
 from memsync.records import Memory
 from memsync.store.checkout import Checkout
-from memsync.transcripts.events import Call, Prompt, Result, Session
-from memsync.transcripts.failing import is_about
+from memsync.transcripts.events import Call, Prompt, Result, Session, is_about
 
 _OUTCOMES: Final = (
     "in_time",

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import secrets
-from memsync.evals.arms import Hooks
+from memsync.evals.arms import Hooks, Track, Trial
 from memsync.evals.memory_tests import ask, open_as_cloned
 from memsync.evals.replay import Given, Lines, Played, Step, find_missing, replay
-from memsync.evals.trials import Track, Trial
 from memsync.format.cases import Case
 from memsync.learn.candidates import Proposal
 from memsync.learn.extract import place
@@ -31,7 +30,7 @@ from memsync.records import Memory, derive_id, format_time
 from memsync.secrets import tidy
 from memsync.system.home import find_home
 from memsync.system.texts import count, one_line
-from memsync.transcripts.entire import Archive
+from memsync.transcripts.reading import Archive
 
 _SHOWN: Final = ("id", "content", "triggers", "anchors")
 _PAUSE: Final = 300.0  # seconds that count of a longer pause: the user was away

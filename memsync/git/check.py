@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, StoreUnreadable
-from memsync.format import jsonl, spread
+from memsync.format import jsonl
 from memsync.format.cases import TESTS
 from memsync.format.codec import Line, list_texts
 from memsync.format.scopes import find_skill_scope, read_scope
@@ -79,9 +79,9 @@ def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTH
 
 
 def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
-    old = {*since.split(b"\n"), *(line.raw for line in spread.mend(jsonl.read_lines(since)))}
+    old = {*since.split(b"\n"), *(line.raw for line in jsonl.mend(jsonl.read_lines(since)))}
     lines = jsonl.read_lines(data)
-    for number, line in spread.number_mended(lines):
+    for number, line in jsonl.number_mended(lines):
         if line.raw not in old and (found := find_secrets(line, allow)):
             yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
         if line.raw not in old and (what := explain_scope(line)):

@@ -30,7 +30,7 @@ from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
 from memsync.store.places import GitDirs, Layout, Place, under_way
 from memsync.store.store import Store
-from memsync.system import processes
+from memsync.system import programs
 from memsync.system.texts import count
 
 _TRAILER: Final = "Memsync: auto-commit"
@@ -110,7 +110,7 @@ def _commit(
 def _find_mover(checkout: Checkout) -> str:
     """Return which command of git is about to move the branch, or ""; no hook tells it early enough, and --no-verify runs few."""
     top = os.path.realpath(checkout.top)
-    for words, directory in processes.list_running():
+    for words, directory in programs.list_running():
         if not words or PurePath(words[0]).stem != "git" or (directory and not PurePath(directory).is_relative_to(top)):
             continue
         if command := next((word for word in words[1:] if word in _MOVERS), ""):

@@ -21,16 +21,15 @@ from memsync.errors import MemsyncError
 from memsync.format.cases import TESTS, explain_loss, read_cases
 from memsync.git import check
 from memsync.git.commit import describe_changes, read_memories
-from memsync.git.hookfile import BLOCKED
-from memsync.git.install import list_roots
+from memsync.git.install import BLOCKED, list_roots
 from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
 from memsync.store import config, files
 from memsync.store.checkout import Checkout
-from memsync.store.left_behind import take_over
+from memsync.store.local_history import take_over
 from memsync.store.places import MIRRORS, Layout, Place, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import load_allowed, notice
-from memsync.system import limits, processes, programs
+from memsync.system import limits, programs
 from memsync.system.texts import count, one_line
 
 _PARTIAL: Final = "next-index-"
@@ -275,7 +274,7 @@ def find_commit() -> tuple[int, list[str]]:
     """Return number and command line of the `git commit` that runs us; 0 and none without one."""
     commits = (
         (pid, words)
-        for pid, words in processes.walk_up()
+        for pid, words in programs.walk_up()
         if Path("".join(words[:1])).stem == "git" and "commit" in words
     )
     return next(commits, (0, []))

@@ -16,8 +16,7 @@ from memsync.errors import MemoryNotFound, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
-from memsync.git.history import Commit, Step, list_dates
-from memsync.git.rows import rows_with
+from memsync.git.history import Commit, Step, list_dates, rows_with
 from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
 from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from math import inf
+from pathlib import Path
 from sys import maxsize
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
-from memsync.errors import NoHistory, UsageError
-from memsync.format.codec import fields_of
+from memsync.errors import NoHistory, SkillNotFound, StoreError, UsageError
+from memsync.format.codec import Line, fields_of
 from memsync.git import history
+from memsync.git.history import Commit, compare_lines
 from memsync.history import events
-from memsync.history.events import Event, Kind
+from memsync.history.events import Event, Kind, describe_commit, find_uncommitted, read_steps
 from memsync.history.lines import files_of
+from memsync.memories.anchors import parse
 from memsync.memories.project import Project
-from memsync.records import Memory, Scope, format_time
+from memsync.records import Memory, Scope, format_time, same_but_for_time
+from memsync.skills import check
+from memsync.skills.store import SKILL_FILE
+from memsync.store.files import read, resolve_inside
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _FIRST: Final = 2  # commits that are read first for each row; most have one
@@ -145,3 +155,136 @@ def _read_date(text: str, now: datetime) -> datetime | None:
         return datetime.fromisoformat(text).astimezone()  # without an offset it is the clock on the wall here
     except (ValueError, OverflowError):
         return None
+
+
+# what git knows of one skill: which commits changed its SKILL.md, and how
+
+
+class SkillEvent(NamedTuple):
+    """What one commit, or the work tree since then (no commit), did to the lines of a SKILL.md."""
+
+    commit: Commit | None
+    path: str
+    added: tuple[bytes, ...]
+    removed: tuple[bytes, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        rows = {"added": self.added, "removed": self.removed}
+        return {
+            **describe_commit(self.commit),
+            "subject": self.commit and self.commit.subject,
+            "path": self.path,
+            **{name: [row.decode("utf-8", "replace") for row in some] for name, some in rows.items()},
+        }
+
+
+def skill_events(project: Project, name: str) -> list[SkillEvent]:
+    """Return what happened to the skill *name* of the project, newest first; also under its earlier names.
+
+    Raises:
+        NoHistory: the project is not in a checkout, or git failed.
+        InvalidSkill: *name* is not the name of a skill.
+        SkillNotFound: neither git nor the work tree has it.
+    """
+    files = files_of(project)
+    path = f"{files.skills}/{check.clean_name(name)}/{SKILL_FILE}"
+    has_commits = bool(history.head(files.root))
+    names = history.names_of(files.root, path) if has_commits else []
+    found = [
+        SkillEvent(step.commit, step.path, step.added, step.replaced)
+        for step in (history.steps(files.root, names) if names else ())
+    ]
+    (committed,) = history.read(files.root, [("HEAD", path)]) if has_commits else (None,)
+    try:
+        now = read(resolve_inside(files.root / path, files.root))[0].replace(b"\r\n", b"\n")
+    except StoreError:
+        now = committed or b""
+    added, removed, _ = compare_lines(now, committed or b"")
+    if added or removed:
+        found.insert(0, SkillEvent(None, path, added, removed))
+    if not found:
+        raise SkillNotFound(name, " that git has ever had, or that is here now")
+    return found
+
+
+# what commits did to the memories, a stretch of them at a time, however long the history is
+
+
+_NO_FILE: Final = "no file"
+_KEPT: Final = 32  # commits: one page and some
+_MOST: Final = 200  # memories of each; of more only how many they are is known
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What happened in some commits that led to *tip*, newest first, to how many more memories, and whether older ones follow."""
+
+    tip: str
+    events: Sequence[Event]
+    commits: int
+    is_last: bool
+    left: int = 0
+
+
+def read_stretch(
+    project: Project, tip: str = "", *, skip: int = 0, most: int = 25, seconds: float = math.inf
+) -> Stretch:
+    """Return what *most* commits did, behind *skip* others that led to *tip*; without one to HEAD, and not committed yet.
+
+    After *seconds* no further one is read, but for the first: of a large file a few are read in a second.
+
+    Raises:
+        NoHistory: there is no git, or *tip* names no commit.
+    """
+    files = files_of(project)
+    end = time.monotonic() + seconds
+    now: list[Event] = []
+    if not tip:
+        tip = history.head(files.root)
+        now = find_uncommitted(project, files, tip)[::-1]
+    if not tip:
+        return Stretch("", now, 0, is_last=True)
+    tip = history.resolve(files.root, tip).id
+    found, names = history.list_commits(files.root, files.path, tip, skip=skip, most=most + 1)
+    events: list[Event] = []
+    commits = left = 0
+    for commit in found[:most]:
+        if commits and time.monotonic() > end:
+            break
+        happened, more = _read_commit(files.root, commit, tuple(names))
+        events, commits, left = [*events, *happened], commits + 1, left + more
+    return Stretch(tip, [*now, *_link(events)], commits, is_last=len(found) <= commits, left=left)
+
+
+@lru_cache(_KEPT)
+def _read_commit(root: Path, commit: str, names: tuple[str, ...]) -> tuple[Sequence[Event], int]:
+    """Return what a commit did, which nothing changes any more, to some memories, and to how many more."""
+    steps = history.steps(root, names, revs=["--no-walk=unsorted", commit])
+    found = [*read_steps(root, steps, bool, {})][::-1]
+    return found[:_MOST], len(found[_MOST:])
+
+
+def _link(events: Sequence[Event]) -> list[Event]:
+    """Return *events* with what each memory was before, as far as an older one of them says so: a line may stand beside that which it replaces."""
+    latest: dict[str, Line] = {}
+    linked = []
+    for event in reversed(events):
+        known = latest.get(event.id)
+        one = replace(event, old=known) if known and event.before is None else event
+        latest[event.id] = event.new
+        if not same_but_for_time(one.before, one.after):
+            linked.append(one)
+    return linked[::-1]
+
+
+def count_churn(events: Iterable[Event], by: Literal["type", "file"]) -> Mapping[str, Mapping[Kind, int]]:
+    """Return how often memories of each type, or with an anchor in each file, were added, changed or removed."""
+    found: dict[str, Counter[Kind]] = {}
+    for event in events:
+        memory = event.after or event.before
+        if memory is not None:
+            files = dict.fromkeys(parse(anchor).path for anchor in memory.anchors) or [_NO_FILE]
+            for name in [memory.memory_type] if by == "type" else files:
+                found.setdefault(name, Counter())[event.kind] += 1
+    return dict(sorted(found.items(), key=lambda one: (-one[1].total(), one[0])))

@@ -14,7 +14,7 @@ from memsync.format import codec, jsonl
 from memsync.format.codec import NEVER, Line
 from memsync.format.versions import keep_loser
 from memsync.git import history
-from memsync.git.rows import rows_with
+from memsync.git.history import rows_with
 from memsync.history.events import find_removed
 from memsync.history.lines import files_of, live_lines
 from memsync.memories.project import Project

@@ -18,8 +18,8 @@ from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
 from memsync.hub.schema import COUNTED
 from memsync.index.embed import Meaning
+from memsync.index.lexical import build_grams
 from memsync.index.places import place_terms
-from memsync.index.spelling import build_grams
 from memsync.index.terms import embedding_text, is_word, length_of, live_anchors, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise

@@ -14,11 +14,10 @@ import numpy as np
 
 from memsync.index.core import Arrays, Index
 from memsync.index.embed import Meaning
-from memsync.index.lexical import Base, Forward, Lexical
+from memsync.index.lexical import Base, Forward, Lexical, Spelling, build_grams
 from memsync.index.query import Query
 from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import WEIGHED
-from memsync.index.spelling import Spelling, build_grams
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import Damping, damping_of, weigh_term
 from memsync.index.tokens import Tokenizer
@@ -119,7 +118,7 @@ class Sample(Index):
 
     def answer(self, text: str, query: Query, *, limit: int, allow: Allow, weighed: int = WEIGHED) -> Ranking:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
-        from memsync.index.evidence import gather
+        from memsync.index.core import gather
 
         found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
         candidates = self._candidates(text, query, found)

@@ -13,9 +13,8 @@ import numpy as np
 
 from memsync.index.core import Arrays, Index
 from memsync.index.database import PAIR, Database, Row, Vector, line_row, record_row, seal, signed, unseal
-from memsync.index.lexical import Base, Forward
+from memsync.index.lexical import Base, Forward, Grams, build_grams
 from memsync.index.places import place_terms
-from memsync.index.spelling import Grams, build_grams
 from memsync.index.terms import embedding_text, is_word, live_anchors, term_key, text_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise

@@ -37,7 +37,7 @@ from memsync.index.synonyms import Synonyms, Words
 from memsync.index.terms import Damping, damping_of, find_nearness, take_alike, term_key, trigrams, weigh_term
 from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
-from memsync.system.processes import collector_paused
+from memsync.system.programs import collector_paused
 
 _TINY: Final = 1e-12
 _NO_PAIRS: Final = pack("i", ())

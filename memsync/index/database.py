@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from memsync.index.embed import LEVELS, Meaning
-from memsync.index.names import subjects_of
-from memsync.index.places import place_terms
+from memsync.index.places import place_terms, subjects_of
 from memsync.index.terms import (
     embedding_text,
     is_word,

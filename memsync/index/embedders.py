@@ -35,7 +35,7 @@ def open_named(spec: str) -> Embedder:
     """
     kind, _, rest = spec.partition(":")
     if spec == "minilm":
-        from memsync.index.minilm import minilm
+        from memsync.index.model_folder import minilm
 
         return minilm()
     if kind == "model2vec" and rest:

@@ -16,8 +16,7 @@ import orjson
 from memsync.errors import ImportFailed
 from memsync.store import files
 from memsync.system.limits import read_json
-from memsync.transcripts.events import Call, Result
-from memsync.transcripts.failing import IS_MISSING, LINTERS, RULES, Rule, find_named, list_missing
+from memsync.transcripts.events import IS_MISSING, LINTERS, RULES, Call, Result, Rule, find_named, list_missing
 
 KINDS: Final = ("wrong name", "rule", "command", "decision", "environment")
 

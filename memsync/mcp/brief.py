@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from memsync.janitor.batches import spell
+from memsync.memories.listing import spell_suggestion
 from memsync.memories.results import RELATIONS
-from memsync.memories.subjects import spell_suggestion
 from memsync.records import age, parse_time
 from memsync.system.texts import one_line
 

@@ -14,10 +14,9 @@ from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories import reach
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate, ImportReport
-from memsync.memories.listing import Stats
+from memsync.memories.listing import Stats, suggest_questions
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall, Remembered, list_entries
-from memsync.memories.subjects import suggest_questions
 from memsync.records import SCOPES
 from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read

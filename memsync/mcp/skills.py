@@ -10,7 +10,7 @@ from pydantic import Field
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.history.events import notes
-from memsync.history.skills import skill_events
+from memsync.history.log import skill_events
 from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
 from memsync.memories.project import Project

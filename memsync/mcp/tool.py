@@ -29,7 +29,7 @@ from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import FIELDS, shown_id
 from memsync.secrets import Allow, is_ours, redact
-from memsync.system.processes import find_pids
+from memsync.system.programs import find_pids
 
 _NEAR: Final = 2  # processes up from the server: the client, or a shell before it
 

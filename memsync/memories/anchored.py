@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.index import names
+from memsync.index import places
 from memsync.memories import anchors, commands, lookup, triggers
 from memsync.memories.anchors import Anchor, find_block
 from memsync.memories.filters import Filters
@@ -103,7 +103,7 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
     for scope, memory, skill in _list_anchored(project):
         may_fit = [text for text in memory.anchors if _may_fit(text, keys, programs)]
         near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
-        if names.is_of_wrong(memory):  # the folder is where the right one is
+        if places.is_of_wrong(memory):  # the folder is where the right one is
             near = [one for one in near if not one.path.endswith("/")]
         if due := touched.find_due(memory, keys):
             matches.append(Match(project.entry(scope, memory), due, DUE))
@@ -153,10 +153,10 @@ def find_about(project: Project, used: Sequence[str]) -> list[Match]:
     if not (known := lookup.Lookup(path)).fresh:
         save_lookup(project, project.env)
         known = lookup.Lookup(path)
-    due = [name for name in used if known.has_any(names.keys_of((name,)))][:_POOL]
+    due = [name for name in used if known.has_any(places.keys_of((name,)))][:_POOL]
     due = [name.partition(" ")[0] for name in due]  # of a word, not in which language
     found = search_all(project, " ".join(due), Filters(), limit=_POOL).hits if due else ()
-    about = ((hit, set(names.subjects_of(hit.memory))) for hit in found)
+    about = ((hit, set(places.subjects_of(hit.memory))) for hit in found)
     return [Match(hit, name, NAMED) for hit, own in about for name in due if name in own]
 
 
@@ -170,9 +170,9 @@ def _list_names(project: Project, known: Collection[str]) -> list[str]:
     else:
         held = (memory for _, _, store in walk(project) for memory in store.memories().values())
         for memory in held:
-            counts.update(names.subjects_of(memory) if memory.archived_at is None else ())
-    few = [name for name, count in counts.items() if count <= _FEW or names.is_path(name)]
-    return names.keys_of(few, (*known, *counts))
+            counts.update(places.subjects_of(memory) if memory.archived_at is None else ())
+    few = [name for name, count in counts.items() if count <= _FEW or places.is_path(name)]
+    return places.keys_of(few, (*known, *counts))
 
 
 def _find_prefix(project: Project) -> str:

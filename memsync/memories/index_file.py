@@ -26,7 +26,7 @@ from memsync.store import database, files
 from memsync.store.reading import NOWHERE, Reading, Stamps
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
-from memsync.system.processes import collector_paused
+from memsync.system.programs import collector_paused
 
 if TYPE_CHECKING:
     from memsync.index.cold import Cold

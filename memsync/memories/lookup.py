@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from memsync.index import names
+from memsync.index import places
 from memsync.memories import commands, triggers
 from memsync.system.home import run_dir
 
@@ -139,7 +139,7 @@ def save(path: str, keys: Iterable[str], stamps: Sequence[Sequence[Any]]) -> Non
 
     keys = set(keys)
     hashes = array("I", sorted(map(hash_of, keys))[:_MOST])
-    has_names = any(key.startswith((triggers.MARK, names.MARK)) for key in keys)
+    has_names = any(key.startswith((triggers.MARK, places.MARK)) for key in keys)
     head = json.dumps({"format": FORMAT, "names": has_names, "files": list(stamps)}).encode()
     new = f"{path}.{os.getpid()}.new"
     with suppress(OSError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +14,14 @@ from memsync.memories import commands
 from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, read_rows
 from memsync.memories.wrong_names import Wrong, find_wrong
 from memsync.records import Memory, clean_triggers
+from memsync.store.checkout import QUIET, clean_env
 from memsync.store.places import find_git
-from memsync.store.search import Search
 from memsync.system import programs
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from subprocess import Popen
     from typing import Self
 
 _PATH: Final = re.compile(
@@ -246,3 +250,55 @@ def _is_installed(name: str) -> bool:
         return bool(programs.find(name))
     except FileNotFoundError:
         return False
+
+
+# searching a work tree with git while others work: begun early, waited for where the answer is needed
+
+
+_READING: Final = 0.5  # seconds for what a process has left in its pipe, which something that it started may hold
+
+
+class Search:
+    """Begins to look for *words*, each as a whole word, in the files at *top* that git does not ignore, but for those *without*.
+
+    It has *patience* seconds from now on; what it has found counts, whenever somebody waits for it. `close` ends it; nobody need have waited.
+    """
+
+    def __init__(self, top: Path, words: Sequence[str], *, without: str, patience: float) -> None:
+        import subprocess
+
+        asked = [part for word in words for part in ("-e", word)]
+        # The last two against settings: colours in names, and submodules, with which git refuses untracked files.
+        options = ("-l", "-z", "-I", "-w", "-F", "--untracked", "--no-color", "--no-recurse-submodules")
+        self._end = time.monotonic() + patience
+        self._process: Popen[bytes] | None = None
+        with suppress(OSError):  # there is no git
+            self._process = subprocess.Popen(
+                [programs.find("git"), "grep", *options, *asked, "--", ".", f":!{without}"],
+                cwd=top,
+                env={**clean_env(), **QUIET},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def wait(self) -> list[str] | None:
+        """Return the paths of the files that have one of the words; None where there is no git, or it took too long."""
+        import subprocess
+
+        if self._process is None:
+            return None
+        is_done = self._process.poll() is not None  # and its answer is read, however late
+        left = max(_READING if is_done else 0.0, self._end - time.monotonic())
+        try:
+            out, _ = self._process.communicate(timeout=left)
+        except subprocess.TimeoutExpired:
+            return None
+        return [path for path in out.decode("utf-8", "surrogateescape").split("\0") if path]
+
+    def close(self) -> None:
+        """End the search, if it still runs."""
+        if self._process is not None:
+            with self._process as process:  # which reads no further: what git has started may hold the pipe for long
+                process.kill()
+            self._process = None

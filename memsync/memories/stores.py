@@ -11,7 +11,7 @@ from memsync.memories.index_file import find_place
 from memsync.records import Memory, Scope, as_scope, find_id
 from memsync.store.files import make_dirs
 from memsync.store.identity import key_file, read_mark, write_key, write_mark
-from memsync.store.left_behind import take_over
+from memsync.store.local_history import take_over
 from memsync.store.places import Layout, Place, under_way
 from memsync.store.state import State
 from memsync.store.store import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from memsync import origin
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.claude import LOCAL_SERVER
 from memsync.clients.facts import SERVER, Client
 from memsync.errors import MemsyncError
@@ -64,7 +64,7 @@ class ClientStatus:
 def survey(project: Project) -> list[ClientStatus]:
     """Return the status of every client."""
     used = detect(project)
-    return [_survey_one(project, client, used=client.name in used) for client in known.every()]
+    return [_survey_one(project, client, used=client.name in used) for client in facts.every()]
 
 
 def check_server(project: Project, found: Iterable[ClientStatus]) -> ServerStatus | None:
@@ -95,7 +95,7 @@ def _survey_one(project: Project, client: Client, *, used: bool) -> ClientStatus
     sources += _look_elsewhere(project, client)
     order: tuple[Wiring, ...] = ("installed", "stale", "missing")
     hooks: Wiring = min((source.hooks for source in sources), key=order.index, default="missing")
-    block: Wiring = hooks if client.name in known.BLOCKS else "none"
+    block: Wiring = hooks if client.name in facts.BLOCKS else "none"
     hooks = hooks if client.hooks else "none"
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     server = server if block == "none" else "none"
@@ -136,7 +136,7 @@ def _advise(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, st
     again = f"`memsync init --agent {client.name}`"
     if not is_wired:
         yield f"{again} connects it"
-    elif client.name in known.BLOCKS and hooks == "stale":
+    elif client.name in facts.BLOCKS and hooks == "stale":
         yield "`memsync sync` brings our block up to date"
     elif hooks not in ("installed", "none"):
         yield f"{again} writes its hooks{' anew' if hooks == 'stale' else ''}"

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.facts import Client, Entry, File
 from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
@@ -80,7 +80,7 @@ def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools
     """
     found = [
         target
-        for client in map(known.find, clients)
+        for client in map(facts.find, clients)
         for target in list_targets(client, project, stealth=stealth or client.is_personal, allow_tools=allow_tools)
     ]
     return [change for change in map(_plan_addition, found) if change.before != change.after]
@@ -101,7 +101,7 @@ def refresh_blocks(project: Project) -> list[Change]:
         return []
     changes = [
         change
-        for change in plan(project, known.BLOCKS, stealth=False)
+        for change in plan(project, facts.BLOCKS, stealth=False)
         if change.before is not None and list_entries(change.target, change.before.decode())
     ]
     apply(project, changes)
@@ -113,7 +113,7 @@ def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> 
     notes = _read_notes(_choose_place(project, stealth=stealth))
     found = [
         target
-        for client in map(known.find, clients)
+        for client in map(facts.find, clients)
         for target in list_targets(client, project, stealth=stealth, allow_tools=True)
     ]
     changes = [_plan_one_removal(target, notes.get(str(target.path), {})) for target in found]
@@ -341,7 +341,7 @@ def detect(project: Project) -> list[str]:
         in_project = root is not None and any((root / sign).exists() for sign in client.signs)
         return in_project or (home is not None and home.is_dir())
 
-    return [client.name for client in known.every() if client.hooks and is_used(client)]
+    return [client.name for client in facts.every() if client.hooks and is_used(client)]
 
 
 def list_targets(client: Client, project: Project, *, stealth: bool, allow_tools: bool = False) -> list[Target]:

@@ -13,7 +13,7 @@ from memsync.agents.actions import check
 from memsync.agents.serving import list_servers
 from memsync.check.survey import list_unreadable, summarize
 from memsync.errors import MemsyncError, blaming
-from memsync.format import jsonl, text_merges
+from memsync.format import jsonl, merge
 from memsync.git import attributes, conflict
 from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
 from memsync.history import audit
@@ -26,7 +26,7 @@ from memsync.setup.client_status import check_server, is_ours, survey
 from memsync.setup.notes import describe_unknown
 from memsync.store import checkout, files, workflow
 from memsync.store.checkout import Checkout
-from memsync.store.left_behind import find_lost_folders
+from memsync.store.local_history import find_lost_folders
 from memsync.store.places import Layout
 from memsync.store.store import Store
 from memsync.store.tree import Tree
@@ -187,7 +187,7 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_lines(store: Store) -> Iterator[Finding]:
     path = store.place.memories
     lines = jsonl.read_lines(files.read(store.path)[0])
-    split = {} if jsonl.in_conflict(lines) else text_merges.find(lines)
+    split = {} if jsonl.in_conflict(lines) else merge.find(lines)
     for id_, sides in split.items():
         what = f"a merge of text left {len(sides)} versions of {shown_id(id_)}, which are merged; the next write makes it so"
         yield Finding("note", str(path), what, fixable=True)

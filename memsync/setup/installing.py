@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import MemsyncError, StoreError
 from memsync.git import attributes
 from memsync.git import install as git
-from memsync.git.hookfile import NAMES as HOOKS
+from memsync.git.install import NAMES as HOOKS
 from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.setup import clients as install
@@ -42,8 +42,8 @@ def choose(project: Project, names: Sequence[str]) -> list[str]:
     """Return the clients that *names* (all, none, or their own) mean; without one, those that are used here."""
     if not names:
         return detect(project)
-    meant = {*names, *(known.ALL if "all" in names else ())}
-    return [name for name in known.list_names() if name in meant]
+    meant = {*names, *(facts.ALL if "all" in names else ())}
+    return [name for name in facts.list_names() if name in meant]
 
 
 def init(
@@ -67,7 +67,7 @@ def init(
     """
     scope: Scope = "private" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
-    clients = [name for name in known.list_names() if name in clients or name in _list_clients(moves_out)]
+    clients = [name for name in facts.list_names() if name in clients or name in _list_clients(moves_out)]
     in_home = stealth or user
     changes = install.plan(project, clients, stealth=in_home, allow_tools=allow_tools)
     is_switched = stealth and not project.settings.stealth
@@ -99,7 +99,7 @@ def init(
 
 def _connect(project: Project, clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> None:
     install.apply(project, changes)
-    if users := [name for name in clients if stealth or known.find(name).is_personal]:
+    if users := [name for name in clients if stealth or facts.find(name).is_personal]:
         install.enroll(project, users)
 
 
@@ -143,7 +143,7 @@ def _turn_off(project: Project, plan: stealth.Off, *, move: bool | None) -> list
     done = stealth.turn_off(project, plan, back.park if back else None, move=move)
     if back:
         done += _put_back_what_changed(project, back.changed)
-    mine = [name for name in known.list_names() if not known.find(name).is_personal]
+    mine = [name for name in facts.list_names() if not facts.find(name).is_personal]
     done += map(str, _leave_home(project, mine))
     return [*done, *stealth.finish(project)]
 
@@ -151,7 +151,7 @@ def _turn_off(project: Project, plan: stealth.Off, *, move: bool | None) -> list
 def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]:
     """Add our entries anew to files that somebody changed while they were out."""
     changes = [
-        change for change in install.plan(project, known.list_names(), stealth=False) if change.target.path in paths
+        change for change in install.plan(project, facts.list_names(), stealth=False) if change.target.path in paths
     ]
     install.apply(project, changes)
     hooks = _install_git_hooks(project, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
@@ -190,7 +190,7 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
 
 
 def _make_undo(clients: Sequence[str], *, hooked: bool) -> str:
-    if set(clients) >= set(known.ALL):
+    if set(clients) >= set(facts.ALL):
         return "memsync uninstall"
     agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
     return " && ".join(filter(None, (agents if clients else "", "memsync git uninstall" if hooked else "")))
@@ -200,7 +200,7 @@ def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
     """Return how our entries leave the work tree, and which stay because git tracks the file."""
     if project.layout.root is None:
         return [], []
-    changes, tracked = install.plan_removal(project, known.list_names(), stealth=False), []
+    changes, tracked = install.plan_removal(project, facts.list_names(), stealth=False), []
     for change in changes if project.layout.git else ():
         staged = checkout.read_staged(change.target.path)
         if staged is not None and install.list_entries(change.target, staged.decode("utf-8", "replace")):
@@ -210,7 +210,7 @@ def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
 
 
 def _list_next_steps(clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> list[str]:
-    found = [known.find(name) for name in clients if name in _list_clients(changes)]
+    found = [facts.find(name) for name in clients if name in _list_clients(changes)]
     after = [client.after_private if stealth else client.after for client in found]
     blind = [] if stealth else [client.title for client in found if not client.looks_above]
     below = f"these settings are not read in a subfolder by {' and '.join(blind)}; `memsync init --user` connects there, too"
@@ -219,7 +219,7 @@ def _list_next_steps(clients: Sequence[str], changes: Sequence[Change], *, steal
 
 def _list_clients(changes: Sequence[Change]) -> list[str]:
     changed = {change.target.client.name for change in changes}
-    return [name for name in known.list_names() if name in changed]
+    return [name for name in facts.list_names() if name in changed]
 
 
 def _ask_server(project: Project, clients: Sequence[str], *, dry_run: bool) -> tuple[ServerStatus | None, str]:
@@ -261,7 +261,7 @@ def uninstall(project: Project, clients: Sequence[str], *, dry_run: bool, git_ho
     others = _count_others(project, clients)
     of_user = install.plan_removal(project, [client for client, count in others.items() if not count], stealth=True)
     notes = [
-        f"{known.find(client).title}: your own settings keep memsync, because {count} other private projects use it"
+        f"{facts.find(client).title}: your own settings keep memsync, because {count} other private projects use it"
         for client, count in others.items()
         if count
     ]

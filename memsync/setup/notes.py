@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import MemsyncError
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.known import Known
@@ -25,7 +25,7 @@ from memsync.store import checkout, files
 from memsync.system.limits import read_json
 from memsync.system.texts import count
 from memsync.transfer import sources
-from memsync.transfer.candidates import ORIGIN
+from memsync.transfer.readers import ORIGIN
 
 BRIDGED: Final = ("claude", "codex", "gemini", "qwen")
 _ABOUT: Final = re.compile(r"^(?:scope|applies_to): .*$", re.MULTILINE)  # Codex: where a group of notes holds
@@ -74,7 +74,7 @@ def describe_unknown(project: Project) -> Iterator[tuple[str, str]]:
             on = f'`memsync config --global memory.bridges "{" ".join(filter(None, [*bridged, name]))}"` has `memsync sync` propose them'
             what = "`memsync sync` proposes them" if name in bridged else on
             yield (
-                known.find(name).title,
+                facts.find(name).title,
                 f"keeps {count(len(proposals), 'note')} of its own on this project, {len(new)} of them in no memory; {what}",
             )
 
@@ -109,7 +109,7 @@ def _find_gemini_folder(project: Project, root: Path) -> Path | None:
 
 
 def _home(project: Project, name: str) -> Path:
-    return home_of(known.find(name), project.env) or Path(os.devnull)
+    return home_of(facts.find(name), project.env) or Path(os.devnull)
 
 
 def _read(notes: _Notes) -> Iterator[Proposal]:

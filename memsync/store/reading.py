@@ -9,7 +9,7 @@ from threading import RLock
 from typing import BinaryIO, Final, NamedTuple
 
 from memsync.errors import StoreUnreadable
-from memsync.format import jsonl, merge, pending, spread, text_merges
+from memsync.format import jsonl, merge, pending
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, sent_id
@@ -51,7 +51,7 @@ class Known(NamedTuple):
             return True
         are_new = jsonl.have_own_ids(added) and self.current.keys().isdisjoint(jsonl.ids_of(added))
         are_apart = are_new and len(self.current) == len(self.lines)  # no record has two lines
-        return not are_apart and text_merges.may_add_sides(self.lines, added, self.current)
+        return not are_apart and merge.may_add_sides(self.lines, added, self.current)
 
 
 class Reading:
@@ -138,7 +138,7 @@ class Reading:
         self._current |= jsonl.current(laid[first:])
         self._repeated = () if is_simple else jsonl.repeated_ids(lines)
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
-        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines) or spread.find(lines))
+        self._is_split = not (is_simple or self._in_conflict) and bool(merge.find(lines) or jsonl.find(lines))
 
     def _show_base(self, lines: list[Line]) -> list[Line]:
         """Return *lines* of the file with what both sides of a conflict came from, where git is in the middle of it."""

@@ -26,9 +26,8 @@ from memsync.records import Memory, content_hash
 from memsync.store import files
 from memsync.store.checkout import Checkout, is_ignored
 from memsync.store.places import MIRRORS, Layout, under_way
-from memsync.transfer.candidates import ORIGIN, make_candidate
 from memsync.transfer.notes import explain_left
-from memsync.transfer.units import Unit, split
+from memsync.transfer.readers import ORIGIN, Unit, make_candidate, split
 
 KINDS: Final = ("claude-memory", "serena", "cline", "vscode", "letta", "basic-memory", "obsidian")
 _HEAD: Final = "# What this project remembers\n\n"

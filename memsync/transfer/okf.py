@@ -22,7 +22,7 @@ from memsync.records import Memory, format_time, hash_id, parse_time, shown_id, 
 from memsync.skills.file import load_front
 from memsync.system.limits import read_object
 from memsync.system.texts import one_line
-from memsync.transfer.candidates import ORIGIN, add_subject, make_candidate, read_statements
+from memsync.transfer.readers import ORIGIN, add_subject, make_candidate, read_statements
 
 VERSION: Final = "0.2"
 RESERVED: Final = frozenset({"index.md", "log.md"})

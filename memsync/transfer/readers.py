@@ -4,17 +4,100 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from memsync.errors import ImportFailed, Remedy, UsageError
+from memsync.errors import ImportFailed, InvalidMemory, Remedy, UsageError
 from memsync.format import codec, jsonl, merge, scopes
 from memsync.format.codec import bare
 from memsync.memories.imports import Candidate
-from memsync.records import Memory
+from memsync.records import Memory, clean_tags
 from memsync.system import limits
 from memsync.system.texts import read_utf8
+
+if TYPE_CHECKING:
+    from memsync.learn.statements import Statement
+
+# what the readers of other tools' memories share: candidates, JSON that is held to limits, statements that are worth it
+
+
+ORIGIN: Final = "imported_from"  # the key of a record for the tool and the place that it came from
+TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
+
+
+def make_candidate(where: str, content: object, kind: str = "fact", tags: object = (), **fields: Any) -> Candidate:
+    """Return a candidate that says *content*, with *fields* of a memory beside it; why there is none if that is no text."""
+    if not isinstance(content, str) or not content.strip():
+        return Candidate(where, None, "no text")
+    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    memory = Memory("", content.strip(), kind, tags=clean_words(words), source_type="import", **fields)
+    return Candidate(where, memory)
+
+
+def clean_words(words: Iterable[object]) -> tuple[str, ...]:
+    """Return *words* as tags; none if one of them cannot be stored."""
+    try:
+        return clean_tags([str(word).strip().lower() for word in words])
+    except InvalidMemory:
+        return ()
+
+
+def read_statements(
+    text: str,
+    name: str,
+    anchors: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    shape: Callable[[Statement], Iterable[Statement]] = lambda one: (one,),
+) -> Iterator[Candidate]:
+    """Yield each statement of Markdown that is worth it, as *shape* makes it, with *anchors* and *tags*, and say why the others are not."""
+    from memsync.learn.statements import statements
+    from memsync.learn.worth import as_memory, why_dropped
+
+    for one in (part for whole in statements(text) for part in shape(whole)):
+        where = f"{name}:{one.line}"
+        if why := why_dropped(one.text):
+            yield Candidate(where, None, why)
+            continue
+        memory = as_memory(one.text, one.heading)
+        words = tuple(dict.fromkeys((*memory.tags, *tags)))
+        yield Candidate(where, memory._replace(source_type="import", anchors=tuple(anchors), tags=words))
+
+
+def read_json(text: str, name: str) -> Any:
+    """Return the value of a whole file of JSON.
+
+    Raises:
+        ImportFailed
+    """
+    try:
+        return limits.read_json(text, limits.LARGEST_IMPORT)
+    except ValueError as error:
+        raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
+
+
+def get_list(value: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list under *key*; empty if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def parse_time(value: object) -> datetime | None:
+    """Return the time that a text in ISO 8601, or a number of seconds since 1970, says; None if it says none."""
+    try:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        found = datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def add_subject(name: str, said: str) -> str:
+    """Return *said* so that it makes sense without what it stood under."""
+    return said if name.lower() in said.lower() else f"{name}: {said}"
+
 
 Format = Literal["jsonl", "json", "markdown"]
 
@@ -189,3 +272,67 @@ def skip_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
             fence = ""
         elif not fence:
             yield number, line.rstrip()
+
+
+# the statements of a Markdown file where they stand: bullets and paragraphs with their places, so that one can be changed and no other byte. Pure.
+
+
+_FRONT: Final = re.compile(r"\A---\r?\n.*?\n---\r?\n", re.DOTALL)
+_ROW_BULLET: Final = re.compile(r"(?P<mark>[ \t]*(?:[-*+]|\d+[.)])[ \t]+)(?P<text>\S.*)")
+_NO_TEXT: Final = re.compile(
+    r"\s*(?:#|\||>|<|!\[|\[[^\]]*\]:|[-*_=]{3,}\s*$)|\s*(?:[-*+]\s+)?\[[ xX]\]\s|.*\]\([^)]*\.md\)"
+)
+_OBSERVATION: Final = re.compile(r"(\[[^\[\]()]{2,60}\]\s+)(\S.*)")
+
+
+class Unit(NamedTuple):
+    """A statement: the characters of its file from `start` to `end`, what stands before its text, and the text on one line."""
+
+    start: int
+    end: int
+    mark: str
+    text: str
+
+    def spell(self, text: str) -> str:
+        """Return *text* as this statement would say it; a bullet stays one."""
+        indent = " " * len(self.mark) if self.mark.strip() else ""
+        return self.mark + re.sub(r"\n+", f"\n{indent}", text.strip())
+
+
+def split(text: str, *, observations: bool = False) -> Iterator[Unit]:
+    """Yield the statements of *text*, a file, in order; with *observations* only bullets that name their category, as Basic Memory's.
+
+    Not front matter, headings, tables, code, quotations, tasks, lists of other files, and what only introduces the next lines.
+    """
+    at = int(text.startswith("\ufeff"))  # a mark of the file, and of no statement
+    text = text[at:]
+    front = _FRONT.match(text)
+    first = text.count("\n", 0, front.end()) if front else 0
+    rows = text.split("\n")
+    shown = {number for number, _ in skip_fences(rows) if number > first}
+    block: list[tuple[int, str]] = []
+    for number, row in enumerate(rows, 1):
+        is_text = number in shown and bool(row.strip()) and not _NO_TEXT.match(row)
+        begins = not block or (bool(_ROW_BULLET.match(row)) and not row.startswith((" ", "\t")))
+        if block and (not is_text or begins):
+            yield from _make_unit(block, observations)
+            block = []
+        if is_text:
+            block.append((at, row))
+        at += len(row) + 1
+    if block:
+        yield from _make_unit(block, observations)
+
+
+def _make_unit(block: list[tuple[int, str]], observations: bool) -> Iterator[Unit]:
+    (start, row), (last, end) = block[0], block[-1]
+    bullet = _ROW_BULLET.match(row)
+    mark, said = (bullet["mark"], bullet["text"]) if bullet else ("", row)
+    if observations:
+        found = _OBSERVATION.match(said) if bullet else None
+        if found is None:
+            return
+        mark, said = mark + found[1], found[2]
+    text = " ".join(" ".join([said, *(one for _, one in block[1:])]).split())
+    if not text.rstrip("*_ ").endswith(":"):
+        yield Unit(start, last + len(end.rstrip("\r")), mark, text)

@@ -18,8 +18,8 @@ from memsync.skills.file import load_front
 from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
-from memsync.transfer import claude_mem, exports, instructions, notes, okf, readers
-from memsync.transfer.candidates import ORIGIN, TAG, add_subject, get_list, make_candidate, read_statements
+from memsync.transfer import exports, notes, okf, readers
+from memsync.transfer.readers import ORIGIN, TAG, add_subject, get_list, make_candidate, read_statements
 
 Source = Literal[
     "claude-memory", "claude-md", "cursor", "windsurf", "copilot", "claude-mem", "letta", "gobby", "mcp-memory", "beads",
@@ -39,12 +39,12 @@ _CONTEXT: Final = re.compile(r"\s+\([^()]*\)\s*$")
 _ENDINGS: Final = {
     "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),
     "json": ("*.json",), "mem0": ("*.json",), "mcp-memory": ("*.json", "*.jsonl"), "cursor": ("*.mdc",),
-    "claude-mem": (claude_mem.FILE,),
+    "claude-mem": (exports.FILE,),
     "openmemory": ("memories.json",), "chatgpt": ("memory.json", "memories.json", "conversations*.json"),
 }  # fmt: skip
 # Where the tools with a folder of their own, `.gobby` and the like, keep their memories in it.
 _STORES: Final[Mapping[Source, str]] = {
-    "gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories", "claude-mem": claude_mem.FILE
+    "gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories", "claude-mem": exports.FILE
 }  # fmt: skip
 # The folders, one in the other, by which the Markdown in them is known.
 _FOLDERS: Final[Mapping[Source, tuple[str, ...]]] = {
@@ -103,9 +103,9 @@ def _read_file(
     root: Path,
 ) -> Iterator[Candidate]:
     with file.open("rb") as opened:
-        is_database = opened.read(len(claude_mem.MAGIC)) == claude_mem.MAGIC
+        is_database = opened.read(len(exports.MAGIC)) == exports.MAGIC
     if is_database or source == "claude-mem":
-        return _note_origin(claude_mem.read_database(file, project), "claude-mem", f"{above}{os.sep}")
+        return _note_origin(exports.read_database(file, project), "claude-mem", f"{above}{os.sep}")
     data = files.read(file)[0]
     parts = exports.unpack(data, name) if data.startswith(exports.ZIP) else [(data, name)]
     is_inside = file.is_relative_to(root) and not data.startswith(exports.ZIP)
@@ -149,7 +149,7 @@ def read_bytes(
     if source == "okf":
         return okf.read_concept(text, name, Path(name).relative_to(above or Path(name).parent).as_posix())
     if source == "claude-md" and place:
-        found = instructions.read_instructions(text, name, place.rpartition("/")[0])
+        found = notes.read_instructions(text, name, place.rpartition("/")[0])
         return _note_origin(found, source, name, place)
     found = reader(text, name)
     return _note_origin(found, str(source), f"{above or Path(name).parent}{os.sep}")
@@ -159,10 +159,10 @@ def _explain_binary(data: bytes, name: str, source: Source | None) -> str:
     """Return why *data* is not the text that it should be; "" if it may be."""
     if jsonl.is_utf16(data):
         return "is UTF-16; save it as UTF-8"
-    if data.startswith(claude_mem.MAGIC):
+    if data.startswith(exports.MAGIC):
         return "is a database; name the file itself"
     if source == "claude-mem":
-        return f"is not the database of claude-mem, {claude_mem.FILE}"
+        return f"is not the database of claude-mem, {exports.FILE}"
     if name.endswith(".pb"):
         return "Windsurf encrypts its memories; have Cascade write them into a Markdown file, and import that"
     return ""
@@ -239,7 +239,7 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
 
         listed = [
             *(file for file in instruction_files(path) if file.name != "MEMORY.md"),
-            *instructions.list_nested(path),
+            *notes.list_nested(path),
         ]
         found = list(
             {file.resolve(): file for file in listed if file.resolve().is_relative_to(path.resolve())}.values()
@@ -364,7 +364,7 @@ def _parse_observation(row: str) -> tuple[str, str] | None:
 
 _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "claude-memory": _read_claude_memory,
-    "claude-md": instructions.read_instructions,
+    "claude-md": notes.read_instructions,
     "serena": read_statements,
     "cline": read_statements,
     "vscode": read_statements,

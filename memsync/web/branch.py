@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.format.textdiff import diff_lines
 from memsync.git import history, stage
-from memsync.history import events, timeline
+from memsync.history import events, log
 from memsync.history.diff import Difference, SkillChange, difference
 from memsync.history.events import Event
 from memsync.history.lines import files_of
@@ -219,7 +219,7 @@ def show_timeline(project: Project, given: Given) -> Page:
     """Return what some commits did to the memories; the first page begins with what is not committed yet."""
     tip, skip = given.get("tip"), given.number("skip", 0, most=_FURTHEST)
     try:
-        found = timeline.read_stretch(project, tip, skip=skip, most=_COMMITS, seconds=_SLICE)
+        found = log.read_stretch(project, tip, skip=skip, most=_COMMITS, seconds=_SLICE)
         view = {
             "command": pages.command("log"),
             "found": found,
@@ -227,7 +227,7 @@ def show_timeline(project: Project, given: Given) -> Page:
             "notes": events.notes(project),
             "older": "" if found.is_last else _link_stretch(found.tip, skip + found.commits),
             "newer": _link_stretch(found.tip, max(skip - _COMMITS, 0)) if skip else "",
-            "churn": [(by, list(timeline.count_churn(found.events, by).items())[:30]) for by in ("type", "file")],
+            "churn": [(by, list(log.count_churn(found.events, by).items())[:30]) for by in ("type", "file")],
         }
     except MemsyncError as error:
         return Page("timeline.html", {"found": None, "notes": []}, str(error))

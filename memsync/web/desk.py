@@ -25,7 +25,7 @@ from memsync.records import utc_now
 from memsync.secrets import redact
 from memsync.store.places import Layout
 from memsync.store.watch import Watcher
-from memsync.system import processes
+from memsync.system import programs
 from memsync.system.texts import one_line
 from memsync.web import pages
 
@@ -204,7 +204,7 @@ class Desk:
                     )
                 return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
             finally:
-                processes.trim()
+                programs.trim()
 
         try:
             return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)

@@ -17,7 +17,7 @@ from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.poison.fingerprints import version_of_rules
-from memsync.system.processes import give_back_what_is_freed
+from memsync.system.programs import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.desk import Changes, make_watcher
 from memsync.web.health import Checkup

@@ -7,7 +7,7 @@ import json
 import pytest
 from helpers import memory_line, memsync
 
-from memsync.clients import known
+from memsync.clients import facts
 
 RULE = memory_line("mm-aaaaa0", "Never force push", memory_type="rule", anchors=["$ git push"])
 TAGGED = memory_line("mm-aaaaa1", "Ask before a wipe", tags=["rule"], anchors=["$ make wipe"])
@@ -98,7 +98,7 @@ def test_where_no_rule_is_to_ask_none_waits(clone):
     assert "rule:" not in memsync("review", cwd=clone.root).out
 
 
-VARIABLES = [*(name for client in known.every() for name in client.variables), "AI_AGENT"]
+VARIABLES = [*(name for client in facts.every() for name in client.variables), "AI_AGENT"]
 REFUSED = {
     "approve": ("approve", "mm-aaaaa2", "--yes"),
     "approve all": ("approve", "--all"),
@@ -139,10 +139,10 @@ def test_an_agent_s_shell_may_not_approve_or_loosen_anything(clone, home, what):
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_the_shell_of_each_client_is_known_by_its_variable(name):
-    found = known.find_shell({"HOME": "/", name: "1"})
+    found = facts.find_shell({"HOME": "/", name: "1"})
     assert found is not None
     assert found[1] == name
-    assert known.find_shell({"HOME": "/", name: ""}) is None
+    assert facts.find_shell({"HOME": "/", name: ""}) is None
 
 
 @pytest.mark.parametrize(

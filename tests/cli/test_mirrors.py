@@ -16,7 +16,7 @@ from helpers import memory_line, memsync
 
 from memsync import Memsync
 from memsync.transfer.mirrors import KINDS, add_mirror, sync_mirrors
-from memsync.transfer.units import split
+from memsync.transfer.readers import split
 
 NOTE = """\
 ---

@@ -19,8 +19,8 @@ import pytest
 from memsync import Memsync
 from memsync.learn.worth import why_dropped
 from memsync.transfer.mirrors import Mirrored, add_mirror, load_mirrors, sync_mirrors
+from memsync.transfer.readers import Unit, split
 from memsync.transfer.sources import is_on_user
-from memsync.transfer.units import Unit, split
 
 FOLDERS = {
     "serena": re.compile(r"(?:.*/)?\.serena/memories/"),

@@ -16,7 +16,7 @@ import pytest
 from helpers import until
 from programs import CHATTING, CLIENTS, Client, Codex
 
-from memsync.clients import known
+from memsync.clients import facts
 
 pytestmark = pytest.mark.slow  # real clients, in processes of their own
 
@@ -155,7 +155,7 @@ def test_what_arrives_is_what_the_table_says(anyone, situation):
     for number in range(6):
         anyone.memsync("memory", "remember", f"Sensor {number} is in hall {number * 31}")
     assert anyone.memsync("memory", "config", "memory.injection_limit", "0").code == 0
-    row = find_row(known.find(anyone.name).title)
+    row = find_row(facts.find(anyone.name).title)
     seen = see(anyone, situation)
     number = list(SITUATIONS).index(situation)
     if UPDATES:
@@ -168,4 +168,4 @@ def test_what_arrives_is_what_the_table_says(anyone, situation):
 
 def test_the_table_has_a_row_of_each_client_and_a_cell_of_each_situation():
     for kind in CLIENTS + CHATTING:
-        assert len(find_row(known.find(kind.name).title)[2].split("|")) == len(SITUATIONS)
+        assert len(find_row(facts.find(kind.name).title)[2].split("|")) == len(SITUATIONS)

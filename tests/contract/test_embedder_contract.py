@@ -14,7 +14,7 @@ from loopback import Loopback
 
 from memsync.index.embed import Embedder
 from memsync.index.embedders import choose, open_named
-from memsync.index.minilm import minilm
+from memsync.index.model_folder import minilm
 from memsync.index.static import StaticEmbedder
 
 WORDS = "[UNK] the tests need docker deploy runs on friday use tabs not spaces café 日本語 naïve".split()

@@ -13,7 +13,7 @@ from helpers import GitRepo, memory_line, memsync
 from memsync.format.jsonl import in_conflict, read_lines
 from memsync.format.merge import merge
 from memsync.format.textdiff import readable
-from memsync.git import attributes, driver
+from memsync.git import attributes
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"
 
@@ -33,7 +33,7 @@ THEIRS = lines(a="one, theirs", b="two", d2="new of theirs")
 def installed(repo: GitRepo) -> GitRepo:
     """Return a repository whose clone knows our drivers and whose files have our attributes."""
     (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
-    driver.install(repo.root)
+    attributes.install(repo.root)
     return repo
 
 
@@ -59,7 +59,7 @@ def git(repo: GitRepo, *words: str, path: str | None = None) -> subprocess.Compl
 
 def without_memsync(repo: GitRepo) -> str:
     """Configure the clone as if memsync had been removed from this machine, and return a path without it."""
-    for name, value in driver.settings("/nowhere/memsync").items():
+    for name, value in attributes.settings("/nowhere/memsync").items():
         repo.git("config", name, value)
     return "/usr/bin:/bin"
 
@@ -149,10 +149,10 @@ def test_without_the_configuration_git_merges_as_text(repo):
 def test_the_configuration_is_taken_out_again_byte_for_byte(repo):
     config = repo.root / ".git" / "config"
     before = config.read_bytes()
-    assert driver.install(repo.root) == [driver.CONFIGURED]
-    assert (driver.install(repo.root), driver.list_missing(repo.root)) == ([], {})
-    assert len(driver.uninstall(repo.root)) == 2
-    assert (config.read_bytes(), driver.uninstall(repo.root)) == (before, [])
+    assert attributes.install(repo.root) == [attributes.CONFIGURED]
+    assert (attributes.install(repo.root), attributes.list_missing(repo.root)) == ([], {})
+    assert len(attributes.uninstall(repo.root)) == 2
+    assert (config.read_bytes(), attributes.uninstall(repo.root)) == (before, [])
 
 
 def test_without_memsync_a_diff_shows_the_lines(installed):

@@ -11,8 +11,7 @@ import time
 import pytest
 from helpers import GitRepo, memory_line, memsync
 
-from memsync.git.hookfile import BLOCKED
-from memsync.git.install import ROOTS
+from memsync.git.install import BLOCKED, ROOTS
 
 _PATIENCE = 30  # seconds that the test waits; the clock of the hooks is set to one
 

@@ -11,8 +11,7 @@ from helpers import GitRepo, memsync
 
 from memsync import Memsync
 from memsync.errors import StoreNotWritable
-from memsync.git.hookfile import NAMES
-from memsync.git.install import install, status, uninstall
+from memsync.git.install import NAMES, install, status, uninstall
 from memsync.store.places import locate
 
 SHELL_HOOK = b"#!/usr/bin/env bash\nset -eu\necho theirs >> ran\nexit 0\n"

@@ -13,7 +13,7 @@ from helpers import GitRepo, memory_line
 
 from memsync import Memsync
 from memsync.format.jsonl import export, in_conflict, read_lines
-from memsync.git import attributes, driver
+from memsync.git import attributes
 from memsync.setup.doctor import examine, fix_findings
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
@@ -52,7 +52,7 @@ def prepared(repo: GitRepo, setting: str, base: str = BASE, ours: str = OURS, th
     if setting != "no attribute":
         (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
     if setting != "no driver":
-        driver.install(repo.root)
+        attributes.install(repo.root)
     repo.git("add", "-A")
     repo.git("commit", "-q", "--allow-empty", "-m", "set up")
     if base:
@@ -228,7 +228,7 @@ def test_two_clones_that_push_in_turn_end_with_the_same_bytes(repo, tmp_path):
     for name, branch in (("one", "main"), ("two", "other")):
         subprocess.run(["git", "clone", "-q", tmp_path / "hub.git", tmp_path / name], check=True, capture_output=True)
         clone = GitRepo(tmp_path / name)
-        driver.install(clone.root)
+        attributes.install(clone.root)
         clone.git("switch", "-qC", "work", f"origin/{branch}")
         clones.append(clone)
     one, two = clones

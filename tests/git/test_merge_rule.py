@@ -8,7 +8,7 @@ import pytest
 from doing import edit, remember, said
 from helpers import GitRepo, memsync
 
-from memsync.git import driver
+from memsync.git import attributes
 from memsync.git.install import find_rule, install, list_stale_roots, read_noted
 from memsync.store.checkout import Checkout
 from memsync.store.places import Layout, locate
@@ -162,9 +162,9 @@ def test_a_stealth_round_trip_leaves_driver_rule_and_files_as_they_were(repo, st
         repo.git("add", "-A")
     if state == "committed":
         repo.git("commit", "-qm", "begin")
-    before = repo.status(), (repo.root / ".gitattributes").read_bytes(), driver.list_missing(repo.root)
+    before = repo.status(), (repo.root / ".gitattributes").read_bytes(), attributes.list_missing(repo.root)
     assert memsync("memory", "config", "--stealth", "on", "-y", *move, cwd=repo.root).code == 0
     assert problems(repo) == [] or state == "untracked"
     assert memsync("memory", "config", "--stealth", "off", "-y", cwd=repo.root).code == 0
-    assert (repo.status(), (repo.root / ".gitattributes").read_bytes(), driver.list_missing(repo.root)) == before
+    assert (repo.status(), (repo.root / ".gitattributes").read_bytes(), attributes.list_missing(repo.root)) == before
     assert "AD" not in said(repo, "status", "--porcelain")

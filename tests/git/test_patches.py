@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from doing import edit, forget, remember
 
-from memsync.git import attributes, driver
+from memsync.git import attributes
 
 if TYPE_CHECKING:
     from helpers import GitRepo
@@ -81,6 +81,6 @@ def test_the_alias_shows_memories_as_people_read_them_from_any_directory(plain):
 
 def test_an_alias_of_the_user_stays_his(repo):
     repo.git("config", "alias.memories", "log")
-    driver.install(repo.root)
-    driver.uninstall(repo.root)
+    attributes.install(repo.root)
+    attributes.uninstall(repo.root)
     assert repo.git("config", "alias.memories") == "log\n"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync import Memsync
-from memsync.format import jsonl, spread
+from memsync.format import jsonl
 from memsync.format.merge import merge
 
 RECORDS = [
@@ -119,14 +119,14 @@ def test_what_is_not_json_of_records_stays_and_is_named(repo, text):
 
 def test_damage_ends_with_its_own_record():
     torn = b'{\n  "content": "torn",\n'
-    found = spread.find(jsonl.read_lines(torn + LAYOUTS["objects"](RECORDS)))
+    found = jsonl.find(jsonl.read_lines(torn + LAYOUTS["objects"](RECORDS)))
     assert [record.raw for stretch in found for record in stretch.records] == RECORDS
 
 
 @pytest.mark.parametrize(("damaged", "read"), [(999, 3), (1_000, 0)])
 def test_after_a_thousand_damaged_records_the_rest_stays_as_it_is(damaged, read):
     lines = jsonl.read_lines(b'{\n  "content": "torn",\n' * damaged + LAYOUTS["an array"](RECORDS))
-    assert sum(len(stretch.records) for stretch in spread.find(lines)) == read
+    assert sum(len(stretch.records) for stretch in jsonl.find(lines)) == read
 
 
 VALUES = st.recursive(
@@ -147,6 +147,6 @@ def test_records_among_good_lines_come_back_whatever_the_indent(extras, indent, 
     spell = lambda value: json.dumps(value, indent=indent, ensure_ascii=is_ascii)  # noqa: E731
     text = spell(records) if is_array else "\n".join(map(spell, records))
     data = GOOD + b"\n" + text.encode("utf-8", "surrogatepass") + b"\n" + GOOD + b"\n"
-    mended = spread.mend(jsonl.read_lines(data))
+    mended = jsonl.mend(jsonl.read_lines(data))
     assert [line.raw for line in (mended[0], mended[-1])] == [GOOD, GOOD]
     assert [json.loads(line.raw) for line in mended[1:-1]] == records

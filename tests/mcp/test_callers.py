@@ -9,8 +9,8 @@ import pytest
 from memsync import Memsync
 from memsync.agents.hooks import answer
 from memsync.agents.session import RecallSession
-from memsync.clients import known
-from memsync.system.processes import find_pids
+from memsync.clients import facts
+from memsync.system.programs import find_pids
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"
@@ -19,7 +19,7 @@ CODEX = {"sessionId": "s1", "threadId": "s1"}
 
 def hook(root, clock, event: str, session: str = "s1", **payload: object) -> str:
     with Memsync.open(root, clock=clock) as project:
-        reply = answer(project, known.find("claude"), event, {"session_id": session, **payload})
+        reply = answer(project, facts.find("claude"), event, {"session_id": session, **payload})
         reply.used()
         return json.loads(reply.out)["hookSpecificOutput"]["additionalContext"] if reply.out else ""
 

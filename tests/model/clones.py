@@ -21,7 +21,7 @@ from memsync.git.install import install
 from memsync.memories.sync import sync
 from memsync.setup.doctor import fix_findings
 from memsync.setup.installing import init
-from memsync.store.left_behind import take_over
+from memsync.store.local_history import take_over
 from memsync.store.places import GitDirs, locate
 from memsync.store.store import Store
 

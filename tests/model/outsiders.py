@@ -20,7 +20,7 @@ from steps import Step, World
 
 from memsync.setup.doctor import fix_findings
 from memsync.transfer.mirrors import Mirror, add_mirror, load_mirrors, sync_mirrors
-from memsync.transfer.units import split
+from memsync.transfer.readers import split
 
 OLDER = os.environ.get("MEMSYNC_CHECK_OLDER", "")  # a checkout of an older commit of memsync
 FORMATS = ("sort", "-c", "-cS", ".", "-s", "-cs")

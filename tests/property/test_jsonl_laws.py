@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import conflicted_files, files, plain_lines, record_lines, tombstones
 
-from memsync.format import text_merges
+from memsync.format import merge
 from memsync.format.jsonl import export, in_conflict, problems, read_line, read_lines
 from memsync.format.merge import current
 
@@ -27,7 +27,7 @@ def meaning(lines: list) -> dict[str, bytes]:
 def read_log(data: bytes) -> list:
     """Read *data*, a file that memsync appended to; what a merge of text put together is for the laws of merging."""
     lines = read_lines(data)
-    assume(not text_merges.find(lines))
+    assume(not merge.find(lines))
     return lines
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.agents.hooks import answer
-from memsync.clients import known
+from memsync.clients import facts
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"
@@ -16,7 +16,7 @@ ASK = "which port does the staging database use?"
 
 def hook(repo, clock, event: str, client: str = "claude", session: str = "s1", **payload: object) -> dict:
     with Memsync.open(repo.root, clock=clock) as project:
-        reply = answer(project, known.find(client), event, {"session_id": session, **payload})
+        reply = answer(project, facts.find(client), event, {"session_id": session, **payload})
         reply.used()
         return json.loads(reply.out) if reply.out else {}
 

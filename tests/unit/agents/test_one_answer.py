@@ -8,7 +8,7 @@ from memsync import Memsync
 from memsync.agents import hooklog
 from memsync.agents.hooks import answer
 from memsync.agents.tools import Reply
-from memsync.clients import known
+from memsync.clients import facts
 
 FACT = "The staging database listens on port 5433"
 PROMPT = {"session_id": "s1", "prompt_id": "p1", "prompt": "which port does the staging database use?"}
@@ -18,7 +18,7 @@ COMPACTED = {"session_id": "s1", "source": "compact"}
 def twins(project: Memsync, event: str, payload: dict[str, str]) -> list[str]:
     """Return what each of two hooks for one event prints, neither knowing of the other."""
     opened = [Memsync.open(project.layout.start, clock=project.clock) for _ in range(2)]
-    return [answer(one, known.find("claude"), event, payload).out for one in opened]
+    return [answer(one, facts.find("claude"), event, payload).out for one in opened]
 
 
 def test_of_two_hooks_for_one_prompt_one_prints(project):
@@ -46,7 +46,7 @@ def test_the_next_prompt_is_answered_by_whichever_hook_comes_first(project, cloc
 
 def test_a_memory_comes_once_where_a_session_is_resumed_and_spoken_to_at_once(project, clock):
     project.remember(FACT)
-    copilot = known.find("copilot")
+    copilot = facts.find("copilot")
 
     def ask(event: str, **payload: str) -> Reply:
         opened = Memsync.open(project.layout.start, clock=clock)
@@ -69,12 +69,12 @@ def test_a_memory_comes_once_where_two_tools_are_called_at_once(project):
         for n in range(2)
     ]
     opened = [Memsync.open(project.layout.start, clock=project.clock) for _ in calls]
-    replies = [answer(one, known.find("claude"), "pre-tool", call) for one, call in zip(opened, calls, strict=True)]
+    replies = [answer(one, facts.find("claude"), "pre-tool", call) for one, call in zip(opened, calls, strict=True)]
     assert [FACT in reply.out for reply in replies] == [True, False]
 
 
 def test_how_many_memories_a_compaction_lets_come_again_is_in_the_log(project):
     project.remember(FACT)
     for payload in ({"session_id": "s1", "source": "startup"}, COMPACTED):
-        answer(project, known.find("claude"), "session-start", payload).used()
+        answer(project, facts.find("claude"), "session-start", payload).used()
     assert [note.get("cleared") for note in hooklog.read(project.layout, "project")] == [None, 1]

@@ -12,7 +12,7 @@ from memsync.agents import notes
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.agents.tools import answer_tool
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.memories.project import Project
 
 TAX = "VAT is rounded per line, never on the sum"
@@ -22,7 +22,7 @@ OTHERS = (
     "The parser keeps comments because users diff their files",
     "Screenshots are made by the nightly job",
 )
-CLAUDE = known.find("claude")
+CLAUDE = facts.find("claude")
 
 
 @pytest.fixture

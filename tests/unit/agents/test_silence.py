@@ -8,11 +8,11 @@ import pytest
 
 from memsync.agents import hooks, notes
 from memsync.agents.notes import HELPED, MATCHED
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.memories.project import Project
 from memsync.store.state import State
 
-CLAUDE = known.find("claude")
+CLAUDE = facts.find("claude")
 TEXTS = (
     "The staging database listens on port 5433",
     "Deploys are frozen on Fridays unless the release manager agrees",

@@ -9,7 +9,7 @@ from datetime import timedelta
 from helpers import GitRepo, memory_line, memsync
 
 from memsync.agents.hooks import answer
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.memories.project import Project
 from memsync.records import parse_time
 
@@ -87,17 +87,17 @@ def test_over_sixty_days_equals_take_turns_and_what_was_asked_once_is_not_at_eve
         now = begin + timedelta(days=day)
         with Project.open(repo.root, clock=lambda now=now: now) as project:
             about = {"session_id": f"day-{day}", "cwd": str(repo.root), "source": "startup"}
-            begun = answer(project, known.find("claude"), "session-start", about)
+            begun = answer(project, facts.find("claude"), "session-start", about)
             begun.used()
             shown.update(begun.given)
             if day == 3:
-                asked = answer(project, known.find("claude"), "prompt", {**about, "prompt": ASK})
+                asked = answer(project, facts.find("claude"), "prompt", {**about, "prompt": ASK})
                 asked.used()
                 assert asked.given == ("mm-cron00",)
     assert shown["mm-rule00"] == 60
     assert shown["mm-cron00"] <= 10
-    facts = [shown[f"mm-fact{n:03}"] for n in range(120)]
-    assert (min(facts) >= 3, max(facts) <= 6) == (True, True)
+    times = [shown[f"mm-fact{n:03}"] for n in range(120)]
+    assert (min(times) >= 3, max(times) <= 6) == (True, True)
 
 
 def test_what_a_start_gives_is_noted_as_given_and_not_as_used(repo: GitRepo):

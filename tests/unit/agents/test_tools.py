@@ -16,7 +16,7 @@ from memsync.agents.hooks import answer
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import list_sessions
 from memsync.agents.toolcall import ToolCall
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.memories import lookup
 from memsync.memories.sync import sync
 from memsync.skills import check
@@ -52,7 +52,7 @@ def hook(project, repo):
         } | payload
         if toolcall.is_quiet(event, client, whole, str(repo.root), project.env):
             return ""
-        reply = answer(project, known.find(client), event, whole)
+        reply = answer(project, facts.find(client), event, whole)
         reply.used()
         return json.loads(reply.out)["hookSpecificOutput"].get("additionalContext", "") if reply.out else ""
 
@@ -61,7 +61,7 @@ def hook(project, repo):
 
 def ask(project, repo, **given):
     payload = {"session_id": "s1", "cwd": str(repo.root), "tool_name": "Bash", "tool_input": given}
-    reply = answer(project, known.find("claude"), "pre-tool", payload)
+    reply = answer(project, facts.find("claude"), "pre-tool", payload)
     return json.loads(reply.out)["hookSpecificOutput"] if reply.out else {}
 
 
@@ -177,7 +177,7 @@ def test_a_session_that_is_resumed_has_what_came_with_tools(project, code, hook,
     project.remember("Staging listens on port 5433", anchors=["src/client.py"])
     assert hook("pre-tool", "Edit", file_path="src/client.py")
     start = {"session_id": "s1", "cwd": str(repo.root), "source": "resume", "hook_event_name": "SessionStart"}
-    answer(project, known.find("claude"), "session-start", start).used()
+    answer(project, facts.find("claude"), "session-start", start).used()
     assert hook("pre-tool", "Edit", file_path="src/client.py") == ""
 
 

@@ -14,7 +14,7 @@ from memsync import Memsync
 from memsync.agents import toolcall
 from memsync.agents.entry import find_place
 from memsync.agents.hooks import answer
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.opencode import OPENCODE
 
 FACT = "The staging database listens on port 5433"
@@ -30,7 +30,7 @@ def project(repo):
 
 def hook(project, client: str, event: str, **payload) -> dict:
     """Answer as a hook does, the output included that a client reads."""
-    reply = answer(project, known.find(client), event, {"cwd": str(project.layout.start), **payload})
+    reply = answer(project, facts.find(client), event, {"cwd": str(project.layout.start), **payload})
     reply.used()
     return json.loads(reply.out or "{}")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memsync.dedup.nominate import Nominees
 from memsync.dedup.reading import hold, hold_content, read
+from memsync.memories.imports import Nominees
 
 TEXT = "the staging database listens on port 5433"
 

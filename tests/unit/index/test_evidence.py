@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from searching import base_of
 
-from memsync.index import evidence
-from memsync.index.evidence import gather
-from memsync.index.lexical import Lexical
+from memsync.index import core
+from memsync.index.core import gather
+from memsync.index.lexical import Lexical, Spelling, build_grams
 from memsync.index.query import parse
-from memsync.index.spelling import Spelling, build_grams
 from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
 
@@ -36,7 +35,7 @@ def found(text: str):
 @pytest.mark.parametrize("at_once", [0, 3])
 def test_terms_that_are_added_at_once_count_as_one_by_one(text, at_once, monkeypatch):
     whole = found(text)
-    monkeypatch.setattr(evidence, "_AT_ONCE", at_once)
+    monkeypatch.setattr(core, "_AT_ONCE", at_once)
     apart = found(text)
     assert np.allclose(apart.lexical, whole.lexical, rtol=1e-12, atol=0)
     assert (apart.exact == whole.exact).all()

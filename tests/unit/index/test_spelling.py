@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsync.index.lexical import Spelling, build_grams, trigrams
 from memsync.index.scale import ALIKE, KEPT, TYPO
-from memsync.index.spelling import Spelling, build_grams, trigrams
 
 WORDS = ("authentication", "cache", "caches", "deploy", "kubernetes", "migration", "parse", "settings")
 

@@ -12,8 +12,7 @@ from llm_server import Model
 from loopback import Reply
 
 from memsync.llm.judge import TokenBatchBuilder, judge, review
-from memsync.llm.llm import Budget, Llm
-from memsync.llm.providers import OpenAi
+from memsync.llm.llm import Budget, Llm, OpenAi
 from memsync.net import Server
 from memsync.store.settings import Settings
 

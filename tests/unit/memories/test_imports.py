@@ -10,10 +10,9 @@ import pytest
 from helpers import memory_line
 
 from memsync.dedup import Thresholds
-from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, UsageError
 from memsync.format.codec import decode
-from memsync.memories.imports import Plan
+from memsync.memories.imports import Nominees, Plan
 from memsync.records import Memory, content_hash
 from memsync.transfer import sources
 from memsync.transfer.readers import check_mapping, read_bytes

@@ -17,7 +17,7 @@ from searching import ask, fresh, is_untouched, opened, write
 
 from memsync import Memsync
 from memsync.agents.hooks import answer
-from memsync.clients.known import find
+from memsync.clients.facts import find
 from memsync.records import Memory
 
 LINES = {f"mm-{n:02d}": f"note {n} about the queue" for n in range(6)}

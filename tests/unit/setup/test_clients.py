@@ -12,7 +12,7 @@ import pytest
 from helpers import memsync
 
 from memsync import Memsync
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.errors import OutsideTree, SettingsRefused, StoreFull, StoreNotWritable
 from memsync.setup import clients, doctor, installing
 from memsync.setup.client_status import survey
@@ -342,7 +342,7 @@ def test_the_clients_that_were_used_here_are_chosen_when_none_is_named(repo, hom
     (repo.root / "GEMINI.md").write_text("hello\n")
     (home / ".codex").mkdir()
     assert installing.choose(project, ()) == ["codex", "gemini"]
-    assert installing.choose(project, ("all",)) == list(known.ALL)
+    assert installing.choose(project, ("all",)) == list(facts.ALL)
     assert installing.choose(project, ("zed", "codex")) == ["codex", "zed"]
     assert installing.choose(project, ("none",)) == []
 

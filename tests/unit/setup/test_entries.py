@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.facts import command as command_of
 from memsync.setup import entries
 
@@ -16,7 +16,7 @@ GUARD = "" if os.name == "nt" else " 2>/dev/null || exit 0"
 
 
 def entries_of(client: str, kind: str) -> list:
-    return [one for file in known.find(client).files for one in file.entries if one.kind == kind]
+    return [one for file in facts.find(client).files for one in file.entries if one.kind == kind]
 
 
 def server_of(client: str):
@@ -74,7 +74,7 @@ def test_the_commands_of_codex_never_change():
 def test_codex_is_told_what_to_run_on_windows_where_no_shell_knows_the_guard():
     handlers = [one.value["hooks"][0] for one in entries_of("codex", "hooks")]
     assert [handler["commandWindows"] for handler in handlers] == [
-        f"memsync hook {hook.name} --client codex" for hook in known.find("codex").hooks
+        f"memsync hook {hook.name} --client codex" for hook in facts.find("codex").hooks
     ]
 
 
@@ -154,7 +154,7 @@ def test_a_hook_whose_program_is_gone_or_dead_or_old_says_nothing_and_ends_with_
         (tmp_path / "memsync").write_text(program)
         (tmp_path / "memsync").chmod(0o755)
     ran = subprocess.run(
-        [shutil.which(shell), "-c", command_of(known.find("gemini").hooks[1], "gemini")],
+        [shutil.which(shell), "-c", command_of(facts.find("gemini").hooks[1], "gemini")],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
         capture_output=True,
         check=False,

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from memsync import Memsync
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.facts import Client, Home
 from memsync.errors import SettingsRefused, UsageError
 from memsync.setup import installing
 from memsync.setup.client_status import survey
 from memsync.setup.clients import list_targets
 
-CLIENTS = (*known.ALL, *known.SERVER_ONLY)
+CLIENTS = (*facts.ALL, *facts.SERVER_ONLY)
 # What a user has in a file of each form, and how it is written.
 USERS = {
     "json": '{\n  "mine": {"a": [1, 2]},\n  "mcpServers": {"other": {"command": "x"}}\n}\n',
@@ -31,7 +31,7 @@ def act(repo, what: str, *names: str, **options) -> installing.Installed:
         if what == "init":
             options = {"stealth": False, "dry_run": False, **options}
             return installing.init(project, names, git_hooks=False, **options)
-        return installing.uninstall(project, names or known.list_names(), dry_run=False)
+        return installing.uninstall(project, names or facts.list_names(), dry_run=False)
 
 
 def status(repo, name: str) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def tree(*roots: Path) -> dict[str, bytes]:
 def files_of(repo, name: str, *, allow_tools: bool = True) -> dict[Path, str]:
     """Return the files that `init` writes for the client, with their forms."""
     with Memsync.open(repo.root) as project:
-        client = known.find(name)
+        client = facts.find(name)
         targets = list_targets(client, project, stealth=client.is_personal, allow_tools=allow_tools)
         return {target.path: target.file.form for target in targets}
 
@@ -60,7 +60,7 @@ def test_a_client_is_connected_once_and_taken_back(repo, home, name, stealth):
     done = act(repo, "init", name, stealth=stealth)
     assert done.done
     hooks, server = status(repo, name)
-    assert hooks == ("installed" if known.find(name).hooks else "none")
+    assert hooks == ("installed" if facts.find(name).hooks else "none")
     assert server == ("missing" if (name, stealth) == ("claude", True) else "installed")
     assert act(repo, "init", name, stealth=stealth).done == ()
     act(repo, "uninstall", name)
@@ -152,7 +152,7 @@ def others(tmp_path, monkeypatch):
     info = tmp_path / "site" / "nano_memsync-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nano-memsync\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{known.GROUP}]\nnano = nano_memsync:NANO\nfalse = nano_memsync:FALSE\n")
+    (info / "entry_points.txt").write_text(f"[{facts.GROUP}]\nnano = nano_memsync:NANO\nfalse = nano_memsync:FALSE\n")
     (tmp_path / "site" / "nano_memsync.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path / "site")
     forget()
@@ -161,13 +161,13 @@ def others(tmp_path, monkeypatch):
 
 
 def forget() -> None:
-    known.find.cache_clear()
-    known._list_others.cache_clear()
+    facts.find.cache_clear()
+    facts._list_others.cache_clear()
 
 
 def test_another_package_adds_a_client_but_replaces_none_of_ours(repo, others):
-    assert known.list_names() == (*known.NAMES, "nano")
-    assert known.find("claude").title == "Claude Code"
+    assert facts.list_names() == (*facts.NAMES, "nano")
+    assert facts.find("claude").title == "Claude Code"
     act(repo, "init", "nano")
     assert status(repo, "nano") == ("none", "installed")
     act(repo, "uninstall")
@@ -176,15 +176,15 @@ def test_another_package_adds_a_client_but_replaces_none_of_ours(repo, others):
 
 def test_a_client_that_nobody_knows_is_an_error_that_names_those_there_are():
     with pytest.raises(UsageError, match="unknown client 'vim'; choose one of claude, codex"):
-        known.find("vim")
+        facts.find("vim")
 
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_client_is_called_as_its_file_and_what_it_says_is_whole(name):
-    client = known.find(name)
+    client = facts.find(name)
     assert isinstance(client, Client)
     assert isinstance(client.home, Home)
     assert (client.name, bool(client.title), bool(client.after)) == (name, True, True)
-    assert bool(client.hooks) == (name in known.ALL)
+    assert bool(client.hooks) == (name in facts.ALL)
     kinds = {entry.kind for file in client.files for entry in file.entries}
     assert kinds - {"allowed tools"} == ({"hooks", "MCP server"} if client.hooks else {"MCP server"})

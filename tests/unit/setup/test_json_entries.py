@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.clients.facts import READ_TOOLS
 from memsync.setup import json_entries, jsonedit
 from memsync.setup.json_entries import Misfit
 
-CLAUDE = known.find("claude")
+CLAUDE = facts.find("claude")
 HOOKS, (SERVER,), ALLOWED = (file.entries for file in CLAUDE.files[:3])
 EVERYTHING = (*HOOKS, SERVER)
 WITH_TOOLS = (*EVERYTHING, *ALLOWED)
@@ -60,7 +60,7 @@ def test_taking_our_entries_out_gives_back_what_the_user_had(text):
     ],
 )
 def test_a_comma_before_the_end_and_what_is_said_behind_it_stay(text):
-    wanted = known.find("zed").files[0].entries + known.find("cursor").files[0].entries
+    wanted = facts.find("zed").files[0].entries + facts.find("cursor").files[0].entries
     added = json_entries.add(text, wanted)
     assert "memsync" in jsonedit.parse(added).value["mcpServers"]
     assert json_entries.add(added, wanted) == added

@@ -11,7 +11,7 @@ import pytest
 from helpers import memsync
 
 from memsync import Memsync
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.learn.candidates import Candidates
 from memsync.setup import block, installing
 from memsync.setup.doctor import examine
@@ -170,5 +170,5 @@ def test_codex_is_told_by_an_extension_of_its_memories_and_it_goes_again(repo, h
         installing.init(project, ["codex-memories"], stealth=False, dry_run=False, git_hooks=False)
     assert "memsync uninstall --agent codex-memories" in path.read_text().splitlines()[0]
     with Memsync.open(repo.root) as project:
-        installing.uninstall(project, known.list_names(), dry_run=False)
+        installing.uninstall(project, facts.list_names(), dry_run=False)
     assert not path.exists()

@@ -9,12 +9,12 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.clients import known
+from memsync.clients import facts
 from memsync.setup import toml_entries
 from memsync.setup.toml_entries import NotToml
 
 OURS = {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
-WANTED = known.find("codex").files[1].entries
+WANTED = facts.find("codex").files[1].entries
 KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=4)
 VALUES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(codec="utf-8"), max_size=8)
 TABLES = st.dictionaries(KEYS, VALUES, max_size=3)

@@ -13,9 +13,8 @@ from skills_ref import validate as specification_says
 
 from memsync import Memsync
 from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, OutsideTree, SecretFound, SkillNotFound
-from memsync.history.skills import skill_events
-from memsync.skills.bringing import bring_in
-from memsync.skills.links import link
+from memsync.history.log import skill_events
+from memsync.skills.bringing import bring_in, link
 
 HOWTO = "# Running the tests\n\n1. Run `make test`.\n2. Read the first failure.\n"
 

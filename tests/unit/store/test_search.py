@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from helpers import put_stuck_git
 
-from memsync.store.search import Search
+from memsync.memories.naming import Search
 from memsync.system import programs
 
 

@@ -3,7 +3,7 @@
 import gc
 from contextlib import suppress
 
-from memsync.system.processes import collector_paused
+from memsync.system.programs import collector_paused
 
 
 def test_the_collector_waits_and_goes_on_whatever_happens() -> None:

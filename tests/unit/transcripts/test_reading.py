@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memsync.errors import ImportFailed
 from memsync.learn.failures import program_of
-from memsync.transcripts import specstory
+from memsync.transcripts import formats
 from memsync.transcripts.events import KEPT, Call, Event, Prompt, Recorder, Result, Session, Words
 from memsync.transcripts.formats import FORMATS
 from memsync.transcripts.reading import read_all
@@ -368,5 +368,5 @@ def test_no_row_stops_the_reading(form, rows):
 @given(st.lists(st.sampled_from([*SPECSTORY.splitlines(keepends=True), "```\n", "_**User**_\n"])))
 def test_no_order_of_lines_stops_the_reading_of_markdown(rows):
     to = Recorder("specstory", set())
-    specstory.read_lines(to, rows)
+    formats.read_markdown(to, rows)
     assert all(isinstance(event, Event) for event in to.session.events)

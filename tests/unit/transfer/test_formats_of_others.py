@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memsync.errors import ImportFailed
-from memsync.transfer import claude_mem, notes
+from memsync.transfer import exports, notes
 from memsync.transfer.sources import ORIGIN, read, read_bytes
 
 SAVED = {
@@ -159,10 +159,10 @@ def test_a_file_of_others_that_cannot_be_read_is_refused_with_the_reason(data, n
 @pytest.fixture
 def database(tmp_path) -> Path:
     """Return a database as claude-mem 13.25 makes it, with the columns that are read."""
-    path = tmp_path / ".claude-mem" / claude_mem.FILE
+    path = tmp_path / ".claude-mem" / exports.FILE
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as db, db:
-        for table, names in claude_mem._NEEDED.items():
+        for table, names in exports._NEEDED.items():
             db.execute(f"CREATE TABLE {table} ({', '.join(sorted(names))})")
         db.executemany(
             "INSERT INTO observations (id, memory_session_id, project, type, title, narrative, facts, concepts, created_at) "
@@ -192,7 +192,7 @@ def test_claude_mem_gives_what_it_found_out_and_decided_in_this_project(database
     assert (first.tags, first.source_session_id, f"{first.created_at:%Y-%m-%d}") == (("gotcha",), "s-1", "2026-01-02")
     assert first.extra[ORIGIN] == "claude-mem: claude-mem.db: observation 1"
     assert [one.problem[:6] for one in found if not one.memory] == ["bugfix"]
-    assert sorted(path.name for path in database.parent.iterdir()) == [claude_mem.FILE]
+    assert sorted(path.name for path in database.parent.iterdir()) == [exports.FILE]
 
 
 def lock(path: Path) -> sqlite3.Connection:
@@ -216,7 +216,7 @@ def lock(path: Path) -> sqlite3.Connection:
     ],
 )
 def test_a_database_that_cannot_be_read_is_refused_with_the_reason(database, harm, why, monkeypatch):
-    monkeypatch.setattr(claude_mem, "PATIENCE", 0.05)
+    monkeypatch.setattr(exports, "PATIENCE", 0.05)
     held = harm(database)
     with pytest.raises(ImportFailed, match=why):
         list(read(database, "claude-mem", project="nope"))
