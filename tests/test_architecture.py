@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import statistics
@@ -87,36 +88,39 @@ def package_of(path: Path) -> str:
     return ".".join(("memsync", *path.relative_to(PACKAGE).parent.parts))
 
 
-GRAPH = {
-    name: set(imported(path.read_text(encoding="utf-8"), package_of(path), KNOWN)) - {"", name}
-    for name, path in KNOWN.items()
-    if name
-}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """Return what each module imports; not when it is collected, which each worker does."""
+    return {
+        name: set(imported(path.read_text(encoding="utf-8"), package_of(path), KNOWN)) - {"", name}
+        for name, path in KNOWN.items()
+        if name
+    }
 
 
-def circles(graph: Mapping[str, set[str]]) -> list[str]:
+def circles(found: Mapping[str, set[str]]) -> list[str]:
     """Return the nodes from which a way leads back to themselves."""
 
     def reach(start: str) -> set[str]:
         seen, todo = set(), [start]
         while todo:
-            for nxt in graph.get(todo.pop(), ()):
+            for nxt in found.get(todo.pop(), ()):
                 if nxt not in seen:
                     seen.add(nxt)
                     todo.append(nxt)
         return seen
 
-    return sorted(node for node in graph if node in reach(node))
+    return sorted(node for node in found if node in reach(node))
 
 
 def test_each_module_is_in_a_room_of_the_table():
-    assert {room_of(name) for name in GRAPH} == set(ROW_OF)
+    assert {room_of(name) for name in graph()} == set(ROW_OF)
 
 
 def test_imports_go_down_the_rows_only():
     upwards = [
         f"{name} imports {other}"
-        for name, others in GRAPH.items()
+        for name, others in graph().items()
         for other in sorted(others)
         if ROW_OF.get(room_of(other), -1) < ROW_OF[room_of(name)]
     ]
@@ -124,12 +128,12 @@ def test_imports_go_down_the_rows_only():
 
 
 def test_no_two_modules_import_each_other():
-    assert circles(GRAPH) == []
+    assert circles(graph()) == []
 
 
 def test_no_two_rooms_import_each_other():
     rooms: dict[str, set[str]] = {room: set() for room in ROW_OF}
-    for name, others in GRAPH.items():
+    for name, others in graph().items():
         rooms[room_of(name)] |= {room_of(other) for other in others} - {room_of(name)}
     assert circles(rooms) == []
 

@@ -6,6 +6,7 @@ The one place that makes the command lines of child processes; `tests/test_start
 from __future__ import annotations
 
 import errno
+import functools
 import gc
 import os
 import sys
@@ -182,6 +183,12 @@ def _run_ps(*words: str) -> str:
         return ""
 
 
+@functools.cache
+def has_frozen_heap() -> bool:
+    """Tell whether the host keeps its heap out of the collector, as servers do before they fork; to count it takes milliseconds."""
+    return gc.get_freeze_count() > 0
+
+
 @contextmanager
 def collector_paused(*, lasting: bool = True) -> Iterator[None]:
     """Have the cycle collector wait while very many things without cycles are made, which it would look through again and again.
@@ -193,7 +200,7 @@ def collector_paused(*, lasting: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
-        if was_on and lasting:
+        if was_on and lasting and not has_frozen_heap():
             gc.freeze()  # takes all there is out of the generations
             gc.unfreeze()  # and puts it into the oldest
         if was_on:

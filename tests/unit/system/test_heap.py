@@ -1,9 +1,22 @@
 """Making many things without the cycle collector."""
 
 import gc
+from collections.abc import Iterator
 from contextlib import suppress
 
-from memsync.system.programs import collector_paused
+import pytest
+
+from memsync.system.programs import collector_paused, has_frozen_heap
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Let the collector look at what the tests are made of, as at the heap of most programs."""
+    gc.unfreeze()
+    has_frozen_heap.cache_clear()
+    yield
+    gc.freeze()
+    has_frozen_heap.cache_clear()
 
 
 def test_the_collector_waits_and_goes_on_whatever_happens() -> None:
@@ -31,7 +44,7 @@ def test_who_pauses_within_a_pause_does_not_end_it() -> None:
         assert not gc.isenabled()
 
 
-def test_what_was_made_meanwhile_counts_as_old_and_can_still_be_collected() -> None:
+def test_what_was_made_meanwhile_counts_as_old_and_can_still_be_collected(thawed: None) -> None:
     class Ring:
         """Holds itself."""
 
@@ -43,3 +56,10 @@ def test_what_was_made_meanwhile_counts_as_old_and_can_still_be_collected() -> N
     gc.collect()
     assert not any(type(one) is Ring for one in gc.get_objects())
     assert gc.get_freeze_count() == 0
+
+
+def test_what_a_host_keeps_out_of_the_collector_stays_out(thawed: None) -> None:
+    gc.freeze()
+    with collector_paused():
+        pass
+    assert gc.get_freeze_count() > 0
