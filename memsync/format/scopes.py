@@ -23,6 +23,8 @@ _AROUND: Final = re.compile(r"\[(?:mm-\w+|[0-9a-f][0-9a-f-]{5,35})\]\s+(\S.*?)((
 _INSIDE: Final = re.compile(
     r"\s\((?:[^()]+, )?(private|global)\)"
 )  # where more follows, as in a line that somebody cut or joined
+# Behind it, as it is copied by hand from a row or from what an agent was given.
+_BEHIND: Final = re.compile(r"(?:mm-[a-z0-9]{6,10}\s+)?(\S.*?)\s+\((?:[^()]+, )?(private)\)\s*", re.DOTALL)
 _GROUP: Final = re.compile(r"\s+\(([^()]*)\)")
 _BESIDE: Final = re.compile(
     r"private|global|preference|pattern|context|[A-Z][a-z]{2} \d{4}|by \S.*|of \d{4}-\d\d-\d\d|replace[sd]\? .*|\+\d+ alike.*|unread|out of date: .*|for \S.*"
@@ -62,7 +64,8 @@ def _split_mark(text: str) -> tuple[str, str] | None:
     if mark := _BEFORE.match(text):
         return text[mark.end() :], mark[1] or mark[2] or "project"
     if not (given := _AROUND.fullmatch(text)):
-        return None
+        behind = _BEHIND.fullmatch(text)
+        return (behind[1], behind[2]) if behind else None
     end, scope = given.end(2), "project"
     for group in reversed([*_GROUP.finditer(text, given.start(2), end)]):
         words = group[1].split(", ")

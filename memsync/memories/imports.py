@@ -153,7 +153,7 @@ def import_candidates(
     sorted_ = _sort_by_scope(candidates, scope, project.default_scope)
     if dry_run:
         project.stores.refresh()
-        return _report(_plan(project, sorted_, scope, author, dry_run=True, restoring=restoring), dry_run=True)
+        return _report(_plan(project, sorted_, scope, author, dry_run=True, restoring=restoring), sorted_, dry_run=True)
     stores = {one: project.store_to_write(one) for one in SCOPES if one in sorted_}  # in the order of their locks
     for store in stores.values():
         expect_write(project, store)
@@ -173,30 +173,33 @@ def import_candidates(
             mine = {id_: fingerprint(new) for id_, new in plan.added.items() if new.author in (None, author)}
             project.state(one).record_use((), mine)
         project.state(one).log_dedup(plan.list_decisions(project.author))
-    return _report(plans, dry_run=False)
+    return _report(plans, sorted_, dry_run=False)
 
 
 def _sort_by_scope(
     candidates: Iterable[Candidate], scope: Scope | None, default: Scope
-) -> dict[Scope, list[Candidate]]:
-    """Return *candidates* by the store that each goes to: *scope*, else where a copy says that it belongs, else *default*."""
-    found: dict[Scope, list[Candidate]] = {}
-    for one in candidates:
+) -> dict[Scope, dict[int, Candidate]]:
+    """Return *candidates*, numbered, by the store that each goes to: *scope*, else where a copy says that it belongs, else *default*."""
+    found: dict[Scope, dict[int, Candidate]] = {}
+    for number, one in enumerate(candidates):
         memory, said = read_scope(one.memory) if one.memory else (None, None)
-        found.setdefault(scope or said or default, []).append(replace(one, memory=memory, scope=said))
+        found.setdefault(scope or said or default, {})[number] = replace(one, memory=memory, scope=said)
     return found
 
 
-def _report(plans: Mapping[Scope, Plan], *, dry_run: bool) -> ImportReport:
+def _report(
+    plans: Mapping[Scope, Plan], sorted_: Mapping[Scope, Mapping[int, Candidate]], *, dry_run: bool
+) -> ImportReport:
+    """Tell what became of each candidate, in the order in which they came."""
     numbers = ((scope, len(plan.added) + len(plan.edited)) for scope, plan in plans.items() if scope != "project")
     beside: dict[Scope, int] = {scope: number for scope, number in numbers if number}
-    outcomes = [outcome for plan in plans.values() for outcome in plan.outcomes]
-    return ImportReport(outcomes=tuple(outcomes), dry_run=dry_run, beside=beside)
+    numbered = {n: end for scope, plan in plans.items() for n, end in zip(sorted_[scope], plan.outcomes, strict=True)}
+    return ImportReport(outcomes=tuple(numbered[n] for n in sorted(numbered)), dry_run=dry_run, beside=beside)
 
 
 def _plan(
     project: Project,
-    sorted_: Mapping[Scope, list[Candidate]],
+    sorted_: Mapping[Scope, Mapping[int, Candidate]],
     chosen: Scope | None,
     author: str | None,
     *,
@@ -221,7 +224,7 @@ def _plan(
             author=author,
             restoring=restoring,
         )
-        plan.take(sorted_[scope])
+        plan.take(sorted_[scope].values())
         plan.like = Nominees()  # what was decided needs no words, and what is written needs room
     return plans
 

@@ -51,7 +51,7 @@ _FEW: Final = 3  # statements that may be gone all at once
 
 
 class Row(NamedTuple):
-    """What both sides said when they last met: the memory, the file, its statement, and the memory's text ("": undone, and left alone)."""
+    """What both sides said when they last met: the memory, the file, its statement, and the memory's text ("": undone or not the project's, and left alone)."""
 
     id: str
     file: str
@@ -384,11 +384,15 @@ class _Meeting:
         Raises:
             UsageError
         """
-        scope = read_scope(Memory("", text))[1]
-        others = [(one, self.project.stores.get(one)) for one in ("private", "global")]
-        same = [one for one, store in others if store and store.by_hash(content_hash(text), text=text)]
-        if where := scope or "".join(same[:1]):
+        if where := read_scope(Memory("", text))[1] or self._find_apart(text)[0]:
             raise UsageError(f"not taken: it is {where}")
+
+    def _find_apart(self, text: str) -> tuple[str, str]:
+        """Return scope and id of the memory that says *text* and is not the project's; empty if there is none."""
+        bare = read_scope(Memory("", text))[0].content
+        others = [(one, self.project.stores.get(one)) for one in ("private", "global")]
+        found = [(one, store.by_hash(content_hash(bare), text=bare)) for one, store in others if store]
+        return next(((one, memory.id) for one, memory in found if memory), ("", ""))
 
     def _settle_gone(self, row: Row) -> None:
         memory = self._live(row.id)
@@ -414,8 +418,10 @@ class _Meeting:
             self.memories += outcome.status in ("created", "updated")
             if outcome.status == "skipped":
                 self.notes.append(f"{name}: {outcome.reason.partition('; --')[0]}")
-            elif outcome.id and (memory := memories.get(outcome.id)):
-                taken.append(Row(memory.id, name, unit.text, memory.content))
+            id_ = self._find_apart(unit.text)[1] if outcome.status == "skipped" else outcome.id
+            if id_:  # of what is not the project's no text is held: it does not come back once it is forgotten
+                held = memories[id_].content if id_ in memories else ""
+                taken.append(Row(id_, name, unit.text, held))
         now = {row.id: row.held for row in taken}
         # Where the old text of a memory stands, which another statement says better, nobody has edited it.
         self.rows = [row if row.file == OURS else row._replace(held=now.get(row.id, row.held)) for row in self.rows]

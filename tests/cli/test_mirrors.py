@@ -236,12 +236,27 @@ def test_a_tool_that_writes_down_what_is_private_does_not_make_it_the_project_s(
     note(mirrored, "more.md").write_text(
         f"- {own}\n- (private) The customer leaves in May and nobody knows\n- {private}\n"
     )
-    for _ in range(2):
-        assert "private" in sync(mirrored)
+    assert "private" in sync(mirrored)
+    assert "The customer leaves" in memsync("list", "--scope", "private", cwd=mirrored.root).out
+    for scope in ("private", "global"):
+        memsync("rm", *memsync("list", "--ids", "--scope", scope, cwd=mirrored.root).out.split(), cwd=mirrored.root)
+        assert "no change" in sync(mirrored)
         said = mirrored.memories.read_text()
         assert not any(word in said for word in ("5434", "Helix", "customer"))
         assert FIRST[2] in said
-    assert "The customer leaves" in memsync("list", "--scope", "private", cwd=mirrored.root).out
+    assert memsync("list", "--ids", "--scope", "private", cwd=mirrored.root).out.split() == []
+
+
+def test_a_private_line_between_others_is_not_taken_for_one_of_them(mirrored):
+    note(mirrored, "more.md").write_text(
+        "- Migrations are run by hand before each release\n- The customer leaves in May (private)\n- Backups are made at four\n"
+    )
+    sync(mirrored)
+    note(mirrored, "more.md").write_text(
+        "- Migrations are run by hand before each release\n- Backups are made at four\n"
+    )
+    assert "no change" in sync(mirrored)
+    assert {"Migrations are run by hand before each release", "Backups are made at four"} <= {*contents(mirrored)}
 
 
 def test_a_memory_that_somebody_made_an_order_to_agents_does_not_change_a_statement(mirrored):

@@ -299,6 +299,18 @@ class Walk:
         self.repo.memories.unlink(missing_ok=True) if held is None else self.repo.memories.write_bytes(held)
         self.repo.git("reset", "-q", "--", ".gobby")
 
+    def note_in_a_mirror(self) -> None:
+        """Be another tool that writes down what is private, marked before it or behind it, between lines that are the project's."""
+        folder = self.repo.root.parent / "notes"
+        folder.mkdir(exist_ok=True)
+        private = self.random.choice(("(private) {}", "{} (private)", "{} (fact, importance 0.7, today, private)"))
+        lines = [private.format(self.text("zebra")), self.text("plain")]
+        self.random.shuffle(lines)
+        with (folder / "notes.md").open("a") as file:
+            file.writelines(f"- {line}\n" for line in lines)
+        self.call("mirror", "add", "serena", str(folder))
+        self.call("mirror", "sync")
+
     def choose_mode(self) -> None:
         self.call("config", "memory_sync.mode", self.random.choice(("worktree", "on-commit", "auto-commit")))
 
@@ -324,6 +336,7 @@ class Walk:
             self.approve_all: 1,
             self.ask_over_mcp: 1,
             self.paste_and_commit: 1,
+            self.note_in_a_mirror: 2,
             self.choose_mode: 1,
         }
         (deed,) = self.random.choices(list(deeds), list(deeds.values()))

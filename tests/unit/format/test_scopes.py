@@ -23,7 +23,11 @@ from memsync.records import Memory
             "Bob is hard (private) (of 2026-11-28, repl…",
             "private",
         ),
-        ("[fact] Use tabs (private)", "[fact] Use tabs (private)", None),
+        ("Bob is hard (private)", "Bob is hard", "private"),
+        ("mm-abc123 Bob is hard (fact, importance 0.7, today, private)", "Bob is hard", "private"),
+        ("[fact] Bob is hard (private)", "[fact] Bob is hard", "private"),
+        ("Settings are in one file (global)", "Settings are in one file (global)", None),
+        ("Methods are private (see README)", "Methods are private (see README)", None),
     ],
 )
 def test_a_line_that_an_agent_was_given_is_its_text_and_says_its_scope(line, text, scope):
