@@ -139,7 +139,8 @@ def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> N
         merged = tuple(id_ for id_ in same if not list_losses(keep.content, texts[id_].content))  # whoever agreed
         content = ""
         if merged != same:
-            joined = tuple(id_ for id_ in same if not find_doubt(texts[id_].content, keep.content))
+            here = project.store(cluster.scope)  # no word of what is private goes into the text of what is not
+            joined = tuple(id_ for id_ in same if here.get(id_) and not find_doubt(texts[id_].content, keep.content))
             content = _join(judge_all, [texts[id_].content for id_ in (keep.id, *joined)])
             merged = joined if content else merged
         left = tuple(id_ for id_ in cluster.drop if said[id_] is None or id_ in {*same} - {*merged})

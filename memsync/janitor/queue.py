@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 from memsync.dedup import decide
 from memsync.errors import MemsyncError
+from memsync.format.scopes import read_scope
 from memsync.git import history
 from memsync.history import audit
 from memsync.history.lines import files_of, lines_known, read_live
@@ -320,7 +321,9 @@ def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
 def _make_pair(name: str, why: str, entry: Entry, other: Entry | None) -> Card:
     actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep only the other: {_FORGET}"}
     if other:
-        actions |= {"supersede": "let it replace the other, which is archived", "merge": "make one text of both"}
+        actions["supersede"] = "let it replace the other, which is archived"
+    if other and other.scope == entry.scope:  # what is private is never put into what is not
+        actions["merge"] = "make one text of both"
     return Card(
         name=name,
         kind=name.partition(":")[0],
@@ -383,7 +386,9 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
     if wrong:
         actions["approve"] += f" in place of {stands_for}, which it corrects"
     elif near:
-        actions |= {"supersede": "let it replace the stored one", "merge": "put both texts into the stored one"}
+        actions["supersede"] = "let it replace the stored one"
+        if near.scope == (read_scope(proposal.memory)[1] or project.default_scope):
+            actions["merge"] = "put both texts into the stored one"
     actions["reject"] = "drop it; the same text is not proposed again"
     return Card(
         name=name,

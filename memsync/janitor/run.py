@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from memsync.dedup.reading import read
 from memsync.errors import InvalidMemory, MemsyncError, SecretFound
 from memsync.janitor import review, runs
 from memsync.janitor.clusters import Track, untracked
@@ -15,6 +16,7 @@ from memsync.memories.project import Project
 from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, names_of, take_over, tick
 from memsync.store import bystealth
 from memsync.store.state import Dedup, ReviewStatus
+from memsync.store.store import Store
 
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
@@ -51,7 +53,7 @@ class Report:
 
 
 class _Stale(Exception):
-    """A record is not what the plan saw; the message says how."""
+    """A record is not what the plan saw, or may not go where it says; the message says how."""
 
 
 # doing
@@ -66,11 +68,16 @@ def apply(
     """
     run = runs.new_name(project)
     outcomes: list[Outcome] = []
-    steps = [part for step in steps for part in _split(project, step)]
+    parts: list[Step] = []
+    for step in steps:
+        try:
+            parts += _split(project, step)
+        except _Stale as stale:
+            outcomes.append(Outcome(step, "skipped", str(stale)))
     chunks = [
         (scope, mine[start : start + _CHUNK])
         for scope in SCOPES
-        if (mine := [step for step in steps if step.scope == scope])
+        if (mine := [step for step in parts if step.scope == scope])
         for start in range(0, len(mine), _CHUNK)
     ]
     for scope, chunk in track(chunks, "tidying"):
@@ -96,7 +103,11 @@ def _write_edits(
 
 
 def _split(project: Project, step: Step) -> list[Step]:
-    """Return *step* by the stores that it drops records of: what is private may go for a copy that is not."""
+    """Return *step* by the stores that it drops records of: what is private may go for a copy that is not.
+
+    Raises:
+        _Stale: a word of the private ones alone is in the new text.
+    """
     if not isinstance(step, Merge) or step.scope == "private" or "private" not in project.stores:
         return [step]
     here, aside = project.store(step.scope), project.store("private")
@@ -105,9 +116,16 @@ def _split(project: Project, step: Step) -> list[Step]:
     if not apart or kept is None or step.saw.get(step.keep, seal(kept)) != seal(kept):
         return [step]
     left = tuple(id_ for id_ in step.drop if id_ not in apart)
+    theirs, ours = ({*read(text).content} for text in (_join(aside, apart), _join(here, (step.keep, *left))))
+    if theirs & {*read(step.content or "").content} - ours:
+        raise _Stale(f"{apart[0]} is private, and the new text of {step.keep} has words of it; leave them out")
     saw = {id_: step.saw[id_] for id_ in apart if id_ in step.saw}
     parts: list[Step] = [step._replace(drop=left)] if left or step.content else []
     return [*parts, step._replace(scope="private", drop=apart, saw=saw)]
+
+
+def _join(store: Store, ids: Iterable[str]) -> str:
+    return "\n".join(memory.content for id_ in ids if (memory := store.get(id_)))
 
 
 class _Writing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -324,3 +325,13 @@ def test_another_one_comes_first_and_what_changes_meanwhile_is_not_merged(projec
     with pytest.raises(Changed):
         deciding.decide(project, turned.name, "best", was=turned.version)
     assert len(project.memories()) == 2
+
+
+@pytest.mark.parametrize("scope", ["project", "private"])
+def test_what_is_private_is_put_into_no_text_of_the_project(project, scope):
+    project.remember("The region of the deployment is Dublin")
+    extra = {"scope": scope} if scope == "private" else {}
+    Candidates(project).propose([replace(CANDIDATE, memory=CANDIDATE.memory._replace(extra=extra))])
+    (card,) = (queue.read_card(project, name) for name in queue.list_names(project))
+    assert (card.kind, card.neighbour.scope) == ("candidate", "project")
+    assert ("merge" in card.actions) == (scope == "project")

@@ -452,6 +452,16 @@ def test_a_text_of_its_own_names_its_sources_which_are_archived_and_come_back(pr
     assert project.get("mm-a").memory.supersedes == ()
 
 
+def test_no_word_of_what_is_private_alone_goes_into_the_text_of_what_is_not(project, put):
+    put(RICH, POOR)
+    private = project.remember("Go is formatted by make fmt, which Ada broke.", scope="private").entry.id
+    told = Merge("project", "mm-a", ("mm-b", private), content=f"{RICH} Ada broke it.", decision="llm_reject")
+    report = apply(project, [told])
+    assert [(one.status, "is private" in one.reason) for one in report.outcomes] == [("skipped", True)]
+    assert project.get("mm-a").content == RICH
+    assert statuses(apply(project, [told._replace(content=RICH)])) == ["done", "done"]
+
+
 def test_a_source_comes_back_by_the_review_of_what_was_dropped_and_by_undo_it_goes_again(project, put):
     put(RICH, POOR)
     apply(project, [Merge("project", "mm-a", ("mm-b",), content="Run make fmt 1.2.", decision="llm_reject")])
