@@ -89,7 +89,7 @@ def list_hints() -> Iterator[str]:
     """Yield of what one is in a chunk of each text that may tell a password: words, with a blank where one begins or ends."""
     words = read_words()
     names = words.names | words.codes | words.packed | {"ssid", "wlan", "wi-fi", "wifi"}
-    for hint in (*names, *words.logins, *words.locks, *words.asking, "/"):
+    for hint in (*names, *words.logins, *words.locks, *words.asking, "/", "token="):
         *before, end = hint.split()
         ends = [f" {end}", f"({end}"] if len(end) < _SHORT and hint.isascii() else [end]
         best = max((*map(" {} ".format, before), ends[0]), key=lambda end: (end.strip() not in _FREQUENT, len(end)))

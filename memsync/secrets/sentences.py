@@ -212,9 +212,9 @@ def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *,
         value = value._replace(start=pair.end())
     told = text[value.start : value.end] if value else ""
     if called in read_words().keys:
-        is_last = asked.least == _WORD and value is not None and value.is_last
-        is_chosen = is_last and _CHOSEN_WORDS.fullmatch(told) is not None and not _names_counted(told)
-        return value if is_chosen or (asked.least < _NEVER and _is_drawn(told) and not is_shown(told)) else None
+        is_last = (asked.least == _WORD or text[place - 1] == "=") and value is not None and value.is_last
+        is_chosen = is_last and _KEY.fullmatch(told) and weigh(told) >= _MIXED and not _names_counted(told)
+        return value if (is_chosen or (asked.least < _NEVER and _is_drawn(told))) and not is_shown(told) else None
     if value is None or (asked.is_new and _ALONE.match(text, value.end) is None):
         return None
     is_last = value.is_last or (least == _CHOSEN and told.isdigit())
@@ -222,7 +222,7 @@ def _read_told(text: str, place: int, limit: int, asked: _Asked, called: str, *,
     return value if is_enough else _read_phrase(text, place, limit) if may_be_phrase and least <= _PLAIN else None
 
 
-_CHOSEN_WORDS: Final = re.compile(r"(?:[^\W\d_]{3,}[-_.]){2,}\d{2,}")
+_KEY: Final = re.compile(r"[^\s\"'{}:,;/\\.]{9,}")  # no part of JSON, no file, and not as short as a name
 _USER: Final = re.compile(r"[\w.+-]{2,40}(?:@[\w.-]{1,40})?(?: ?/ ?|:)(?=[^\s/])(?!(?:19|20)\d\d(?!\S))")
 _ALONE: Final = re.compile(r"[\"'`*.,!)]*\s*(?:$|\n)")
 
@@ -355,7 +355,7 @@ def _is_ordinary(bare: str, *, is_quoted: bool) -> bool:
 def _is_reference(value: str) -> bool:
     """Tell whether *value* stands for what is elsewhere, or names something that is no password."""
     words, low, value = read_words(), value.lower(), value.rstrip("!?+")
-    if low in words.states or low in words.placeholders or value[:1] in ("", "-", "_") or value[-1] == "_":
+    if low in words.states or low in words.placeholders or value[:1] in ("", "-", "_", "?") or value[-1] == "_":
         return True
     return (
         is_masked(value)
