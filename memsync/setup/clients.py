@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from memsync.clients import facts
 from memsync.clients.facts import Client, Entry, File
-from memsync.errors import SettingsRefused, StoreError, blaming
+from memsync.errors import OutsideTree, SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
 from memsync.setup import block, json_entries, text_entries, toml_entries, yaml_entries
 from memsync.setup.entries import Look
@@ -73,17 +73,24 @@ class Change(NamedTuple):
         return f"{name}: {verb} {path} ({what})"
 
 
-def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
+def plan(
+    project: Project,
+    clients: Iterable[str],
+    *,
+    stealth: bool,
+    allow_tools: bool = False,
+    only: Callable[[Target], bool] = bool,
+) -> list[Change]:
     """Return what has to change so that *clients* know memsync; nothing for what is in place already.
 
-    With *allow_tools* they may also read with it without asking.
+    With *allow_tools* they may also read with it without asking. *only*: which files are looked at.
     """
     found = [
         target
         for client in map(facts.find, clients)
         for target in list_targets(client, project, stealth=stealth or client.is_personal, allow_tools=allow_tools)
     ]
-    return [change for change in map(_plan_addition, found) if change.before != change.after]
+    return [change for change in map(_plan_addition, filter(only, found)) if change.before != change.after]
 
 
 def _plan_addition(target: Target) -> Change:
@@ -101,11 +108,19 @@ def refresh_blocks(project: Project) -> list[Change]:
         return []
     changes = [
         change
-        for change in plan(project, facts.BLOCKS, stealth=False)
+        for change in plan(project, facts.BLOCKS, stealth=False, only=_may_hold_block)
         if change.before is not None and list_entries(change.target, change.before.decode())
     ]
     apply(project, changes)
     return changes
+
+
+def _may_hold_block(target: Target) -> bool:
+    """Tell whether our block may be in *target*: a file without it stops nothing, whatever else is wrong with it."""
+    with suppress(OutsideTree):  # behind such a link we write nothing
+        data, _ = files.read(files.resolve_inside(target.path, target.tree))
+        return target.file.form != "block" or block.BEGIN.encode() in data
+    return False
 
 
 def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> list[Change]:

@@ -56,6 +56,18 @@ def remember(repo, text: str, *tags: str, **more) -> str:
         return project.remember(text, tags=tags, **more).entry.id
 
 
+def test_a_file_without_our_block_stops_no_sync_whatever_is_wrong_with_it(repo, tmp_path):
+    (tmp_path / "shared.md").write_text("# For all my projects\n")
+    (repo.root / "AGENTS.md").symlink_to(tmp_path / "shared.md")
+    (repo.root / "CLAUDE.md").write_bytes(b"caf\xe9\n")
+    init(repo, "gemini-md")
+    remember(repo, "CI needs Node 20", "pinned")
+    assert refresh(repo) == [f"GEMINI.md: changed {repo.root / 'GEMINI.md'} (block)"]
+    (repo.root / "GEMINI.md").write_bytes((repo.root / "GEMINI.md").read_bytes() + b"caf\xe9\n")
+    with pytest.raises(SettingsRefused, match="not UTF-8"):
+        refresh(repo)
+
+
 def test_the_block_says_how_to_remember_and_what_is_pinned_and_stays_short(repo):
     path = repo.root / "AGENTS.md"
     path.write_text("# Mine\n")
