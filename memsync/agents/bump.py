@@ -9,9 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memsync.agents import hooklog
 from memsync.agents.injection import Injection, Reply
-from memsync.agents.notes import scope_of
 from memsync.agents.session import RecallSession
 from memsync.memories.anchored import Match
 from memsync.poison.guard import quoted
@@ -41,13 +39,13 @@ def _mark(match: Match) -> str:
 
 def refuse(session: RecallSession, name: str, match: Match, note: Mapping[str, Any]) -> Reply:
     """Return the answer of the event *name* that refuses the call by *match*; *note* is what the log says of the call."""
-    project, entry = session.project, match.entry
+    entry = match.entry
     line = f"[{shown_id(entry.id)}] {quoted(entry.content)} (for {quoted(match.where)})"
     reason = f"memsync: not run, because of a memory: {line}. This is said once; if the call is right all the same, make it again."
     said = {"hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": reason}
 
     def used() -> None:
         session.commit(Injection(text=reason, entries=(entry,)))
-        hooklog.write(project.layout, scope_of(project.layout, project.settings), note)
+        session.log(note)
 
     return Reply(json.dumps({"hookSpecificOutput": said}), used, lambda: None, given=(entry.id,))

@@ -148,4 +148,5 @@ class Endpoint:
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.private) != (project.layout.project, project.layout.private):
             return None
-        return answer(project, facts.find(request["client"]), request["event"], request["payload"], request["by"])
+        sender = facts.find(request["client"]).for_sender(request["payload"])
+        return answer(project, sender, request["event"], request["payload"], request["by"])

@@ -9,11 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.injection import Injection, Reply
 from memsync.agents.ledger import CLIENT, Ledger
-from memsync.agents.notes import describe, parent_id, scope_of, session_id
+from memsync.agents.notes import describe, parent_id, session_id
 from memsync.agents.past import find_past
 from memsync.agents.prompts import small_talk
 from memsync.agents.session import RecallSession
@@ -34,7 +33,7 @@ _EVERYBODY: Final = "*"  # the id under which is noted what is told once a day, 
 
 
 def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any], by: str = "") -> Reply:
-    """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle; *by*: which hook asks.
+    """Return what the hook *event* of *client*, as it answers its sender, prints for *payload*, having run the lifecycle; *by*: which hook asks.
 
     Raises:
         UsageError: the event is unknown.
@@ -43,7 +42,6 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     if event not in EVENTS:
         raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
     payload = client.read(payload)
-    client = client.for_sender(payload)
     session = RecallSession(project, session_id(payload))
     if event in TOOLS:
         from memsync.agents.tools import answer_tool  # which knows what is anchored where
@@ -61,18 +59,16 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
         turn, client, "" if "compact" in triggers else key, by
     )
     text = name and _text_of(turn, outcomes)
-    note, scope = _note(turn, client, event, outcomes), scope_of(project.layout, project.settings)
+    note = _note(turn, client, event, outcomes)
 
     def note_down() -> None:
         _keep_for_later(turn, event, str(payload.get(client.turn) or ""))
-        hooklog.write(project.layout, scope, note)
+        session.log(note)
 
     if not text:
         return Reply(json.dumps(message) if message else "", note_down)
     if not is_ours:
-        return Reply(
-            "", lambda: hooklog.write(project.layout, scope, {**note, "given": [], "reason": "another hook answered"})
-        )
+        return Reply("", lambda: session.log({**note, "given": [], "reason": "another hook answered"}))
 
     def used() -> None:
         for found in turn.injections:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
+from memsync.agents import hooklog
 from memsync.agents.injection import Injection
 from memsync.agents.notes import HELPED, LEDGER, MATCHED, Matched, keep_matched, scope_of
 from memsync.memories.project import Project
@@ -50,6 +51,10 @@ class Ledger:
     def variables(self) -> dict[str, Any]:
         """Return the session's workflow variables."""
         return self._state.variables(self.id) if self._state and self.id else {}
+
+    def log(self, note: Mapping[str, Any]) -> None:
+        """Add *note* to the log of the hooks."""
+        hooklog.write(self.project.layout, scope_of(self.project.layout, self.project.settings), note)
 
     def keep(self, name: str, text: str) -> None:
         """Keep *text* as a variable of the session, which a workflow may name in braces."""
@@ -153,6 +158,10 @@ class Ledger:
         """Return the ids of what was given at the start of the session, and not since."""
         started = self.variables().get(_STARTED)
         return started if isinstance(started, list) else ()
+
+    def had_hook(self) -> bool:
+        """Tell whether the session began with a hook, or one has answered a prompt of it."""
+        return not {CLIENT, _STARTED, _TOPIC, MATCHED}.isdisjoint(self.variables())
 
     def keep_start(self, injections: Sequence[Injection]) -> None:
         """Keep what was given at the start of the session."""

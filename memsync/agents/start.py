@@ -1,18 +1,24 @@
-"""What a session's start has besides the most important memories: whose turn it is among equals, what the branch is about, and which subjects there are."""
+"""What a session's start has besides the most important memories: whose turn it is among equals, what the branch is about, and which subjects there are; and a start where no hook ran."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from memsync.agents import context
+from memsync.agents import context, hooklog
+from memsync.agents.injection import Injection
+from memsync.agents.notes import scope_of
 from memsync.memories.filters import Filters
 from memsync.memories.listing import count_subjects
 from memsync.memories.reach import search_all
 from memsync.poison.guard import shown_label
+from memsync.records import format_time, parse_time
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memsync.agents.session import RecallSession
     from memsync.memories.project import Project
     from memsync.memories.results import Entry
 
@@ -51,6 +57,26 @@ def map_subjects(project: Project) -> str:
     if len(named) < _LEAST:
         return ""
     return f"{many} memories in all; recall finds more, among others on: {', '.join(named)}"
+
+
+def stand_in(session: RecallSession, shown: Iterable[str], since: datetime) -> str:
+    """Return what *session* starts with beside the memories *shown*, and note it; "" where hooks see to that.
+
+    Of a client that names no session, any hook of the project *since* it has started may be its own.
+    """
+    project, about = session.project, {"client": "mcp", "event": "first-answer", "session": session.id}
+    if project.env.get("MEMSYNC_HOOKS") == "off" or not project.settings.enabled or session.had_hook():
+        return ""
+    last = None if session.id else hooklog.last(project.layout, scope_of(project.layout, project.settings))
+    if last and (at := parse_time(last.get("at"))) and at >= since:
+        return ""
+    session.hold(Injection(entries=tuple(session.find_all(shown))))
+    given = session.at_start()
+    session.commit(given)
+    session.keep_start([given])
+    ids = [entry.id for entry in given.entries]
+    session.log({"at": format_time(project.clock()), **about, "given": ids, "chars": len(given.text)})
+    return given.text
 
 
 def wrap_alone(line: str, budget: int) -> str:

@@ -44,7 +44,7 @@ class ToolCall:
     """One call: the files it changes, as it names them, the commands it runs, and what it replaces and writes.
 
     `reads` are files that it only reads, `looks` what it looks into, `said` the paths and patterns that it names. `error` is what
-    a command that failed has said.
+    a command that failed has said; `plan` what the user has accepted.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -68,6 +68,9 @@ class ToolCall:
         else:
             self._take(given)
         self.error = find_error(payload, is_printed=bool(self.line))
+        told = payload.get("tool_response") if self.name == "ExitPlanMode" else None
+        plan = told.get("plan") if isinstance(told, dict) else None
+        self.plan = plan[:_LONGEST] if isinstance(plan, str) else ""
 
     def _take(self, given: Mapping[str, Any]) -> None:
         line = next((given[key] for key in _COMMANDS if key in given), None)
@@ -217,9 +220,9 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
         payload = COPILOT.read(payload)
     call = ToolCall(payload)
     is_ours = call.name.startswith("mcp_") and "memsync" in call.name
-    if is_ours or (event == "post-tool" and client not in AFTERWARDS and not call.error):
+    if is_ours or (event == "post-tool" and client not in AFTERWARDS and not (call.error or call.plan)):
         return True
-    if call.error if event == "post-tool" else read_task(payload):
+    if (call.error or call.plan) if event == "post-tool" else read_task(payload):
         return False
     if not (call.paths or call.reads or call.line or call.said):
         return True

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync.agents import hooklog, toolcall
+from memsync.agents import toolcall
 from memsync.agents.bump import find_bump, refuse
 from memsync.agents.complaints import after_failure
 from memsync.agents.injection import Injection, Reply, drop_copies
-from memsync.agents.notes import describe, scope_of
+from memsync.agents.notes import describe
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.agents.topic import rank_near
@@ -79,11 +79,7 @@ def _answer_call(session: RecallSession, client: Client, event: str, payload: Ma
         if root and not lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh:
             save_lookup(project, project.env)
         if given or ask:
-            hooklog.write(
-                project.layout,
-                scope_of(project.layout, project.settings),
-                _note(session, client, event, call, decision, failure),
-            )
+            session.log(_note(session, client, event, call, decision, failure))
 
     text = "\n".join(found.text for found in given) if name and is_ours else ""
     return Reply(
@@ -105,7 +101,9 @@ def _refuse(session: RecallSession, client: Client, call: ToolCall, decision: De
 
 
 def _look(session: RecallSession, client: Client, event: str, call: ToolCall, cwd: str) -> tuple[Decision, Injection]:
-    """Return what is given before *call*, or after it where that is the only time, and what speaks of its failure."""
+    """Return what is given before *call*, or after it where that is the only time or a plan was accepted, and what speaks of its failure."""
+    if call.plan and not call.error:
+        return Decision(session.at_prompt(call.plan, typed=False)), Injection()
     is_asked = event == "pre-tool" or client.name in toolcall.AFTERWARDS
     error = call.error if event == "post-tool" else ""
     decision = decide(session, touched_by(call, cwd, session.project.layout.root) if is_asked else Touched(), error)

@@ -25,12 +25,13 @@ from memsync.clients.facts import (
 )
 
 _HOOKS: Final = (
-    Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
+    Hook("SessionStart", "session-start", 5, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, any_of(*CLAUDE_TOOLS)),
     Hook("PreToolUse", "pre-tool", 5, "^(?:Agent|Task)$"),  # what a subagent is asked
     Hook("PostToolUseFailure", "post-tool", 5, any_of(*CLAUDE_TOOLS, "Task", "Agent")),
+    Hook("PostToolUse", "post-tool", 5, "^ExitPlanMode$"),  # a plan that was accepted
     Hook("SessionEnd", "session-end", 5),
 )
 _ALLOWED: Final = allow("permissions", "allow", pattern="mcp__memsync__{}")
@@ -63,7 +64,7 @@ CLAUDE: Final = Client(
 
 _QWEN_TOOLS: Final = any_of(*"read_file edit write_file run_shell_command grep_search glob web_fetch skill".split())
 _QWEN_HOOKS: Final = (
-    Hook("SessionStart", "session-start", 10),
+    Hook("SessionStart", "session-start", 5),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("SubagentStart", "subagent-start", 5),
     Hook("PreToolUse", "pre-tool", 5, "^run_shell_command$"),  # may refuse; what it is given there reaches nobody

@@ -11,7 +11,7 @@ from typing import Any, Final
 from memsync.clients.facts import ANY, CLAUDE_TOOLS, Client, File, Home, Hook, any_of, group, run, server, spell
 
 HOOKS: Final = (
-    Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
+    Hook("SessionStart", "session-start", 5, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PostCompact", "post-compact", 5),  # its SessionStart(compact) is lost if the user leaves before the next turn
     Hook("SubagentStart", "subagent-start", 5),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from memsync.clients.facts import ANY, Client, Entry, File, Home, Hook, command, flat, server, spell
 
 _HOOKS: Final = (
-    Hook("sessionStart", "session-start", 10),
+    Hook("sessionStart", "session-start", 5),
     Hook("userPromptSubmitted", "prompt", 5),
     Hook("preCompact", "pre-compact", 5),
     Hook("subagentStart", "subagent-start", 5),

@@ -20,7 +20,7 @@ _TOOLS: Final = any_of(
     *"read_file read_many_files write_file replace run_shell_command search_file_content grep_search glob list_directory web_fetch".split()
 )
 _HOOKS: Final = (
-    Hook("SessionStart", "session-start", 10, "*"),
+    Hook("SessionStart", "session-start", 5, "*"),
     Hook("BeforeAgent", "prompt", 5),
     Hook("PreCompress", "pre-compact", 5, "manual"),
     Hook("AfterTool", "post-tool", 5, _TOOLS),  # before one it takes no context

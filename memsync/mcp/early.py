@@ -10,12 +10,14 @@ import json
 import os
 import select
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import UsageError
 
+STARTED: Final = time.time()  # as far as any client could notice
 ANSWERS: Final = os.path.join(os.path.dirname(__file__), "answers.json")
 _CHUNK: Final = 65536
 _LONGEST: Final = 1024 * 1024  # bytes of a message that is looked at here

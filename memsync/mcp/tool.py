@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints, is_typeddict
@@ -21,10 +22,12 @@ from pydantic import ValidationError
 
 from memsync.agents.live import Live
 from memsync.agents.past import find_caller
+from memsync.agents.session import RecallSession, spell_out
+from memsync.agents.start import stand_in
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief
-from memsync.mcp.early import CARD, shows_cards
+from memsync.mcp.early import CARD, STARTED, shows_cards
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import FIELDS, shown_id
@@ -95,6 +98,20 @@ class Desk:
         self._tools = {offer.command: offer.name for offer in offers}
         self._turn = anyio.CapacityLimiter(1)
         self.pids = find_pids(_NEAR)
+        self._seen = set[str]()  # the sessions that have called
+        self._start = ""  # of one that no hook has answered for, until an answer takes it along
+
+    def begin(self, session: RecallSession, shown: list[str]) -> None:
+        """Have what *session*, which is no subagent's, starts with go along with the next answer: at its first call, where no hook has given that."""
+        if session.id not in self._seen and "/" not in session.id and not self.whole:
+            self._seen.add(session.id)
+            with suppress(MemsyncError, OSError):  # what was asked is answered in any case
+                self._start = stand_in(session, spell_out(session.project, shown), datetime.fromtimestamp(STARTED, UTC))
+
+    def take_start(self) -> list[TextContent]:
+        """Return what is to go along with an answer, once."""
+        text, self._start = self._start, ""
+        return [TextContent(type="text", text=text)] if text else []
 
     async def ask(self, work: Callable[[Project], T]) -> T:
         """Return what *work* makes of the project: in a thread, one after another, each to its end."""
@@ -176,7 +193,10 @@ def _make_tool(offer: Offer) -> Tool:
             session = find_caller(project, dict(ctx.request_context.meta or {}), desk.pids)
             with project.journal.in_session(session.id):
                 found = _tell_plainly(project, function(project, **given, progress=progress))
-                session.note_shown(_ids_in(found))
+                shown = list(_ids_in(found))
+                session.note_shown(shown)
+                if not offer.for_card:
+                    desk.begin(session, shown)
                 project.journal.write()  # a client may end us within a tenth of a second
             return found, project.clock()
 
@@ -187,6 +207,7 @@ def _make_tool(offer: Offer) -> Tool:
             if isinstance(found, InputRequiredResult):
                 return found
             told = answer(found[0] if offer.for_card else desk.tell(*found))
+            told.content.extend([] if offer.for_card else desk.take_start())
             return told.model_copy(update={"meta": {FOUND: found[0]}}) if has_card else told
         except (MemsyncError, OSError) as error:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text

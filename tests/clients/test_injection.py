@@ -5,6 +5,8 @@ What comes at a prompt, through resumes and after a compaction is in test_long_s
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from models import SAYS
 from processes.rooms import READ_ONLY, room
@@ -12,6 +14,7 @@ from processes.rooms import READ_ONLY, room
 pytestmark = pytest.mark.slow  # real clients, in processes of their own
 
 FACT = "CI needs Node 20: the build breaks on 22"
+OTHER = "The staging database listens on port 5433"
 QUESTION = "Which Node version does CI need for the build?"
 HELLO = "Hello there, please introduce yourself."
 
@@ -72,6 +75,23 @@ def test_the_model_may_recall_unasked_once_the_user_has_allowed_the_tools(client
     assert client.memsync("init", "--agent", client.name, "--allow-tools", "--no-git-hooks").code == 0
     assert use(client, "recall", {"query": "node version of CI"}, "Please look it up.", allow=False).count(FACT) == 1
     assert client.memsync("memory", "show", "mm-", "--json").json["access_count"] == 1
+
+
+def test_where_no_hook_runs_the_first_answer_of_the_server_has_what_the_session_would_begin_with(client):
+    remember(client)
+    remember(client, OTHER)
+    settings = json.loads(client.hooks_file().read_text())
+    del settings["hooks"]
+    client.hooks_file().write_text(json.dumps(settings))
+    sent = use(client, "recall", {"query": "node version of CI"}, "Please look it up.")
+    assert (sent.count(FACT), sent.count(OTHER), sent.count("<project-memory>")) == (1, 1, 1)
+
+
+def test_where_hooks_run_no_answer_of_the_server_has_more_than_was_asked(client):
+    remember(client)
+    remember(client, OTHER)
+    sent = use(client, "recall", {"query": "node version of CI"}, "Please look it up.")
+    assert sent.count(OTHER) == 1
 
 
 def test_the_model_can_correct_a_memory_by_itself(client):

@@ -20,7 +20,8 @@ def server(repo, clock) -> Iterator[Caller]:
 
 
 @pytest.fixture
-def default(repo, clock) -> Iterator[Caller]:
-    """Return a server as clients start it."""
+def default(repo, clock, monkeypatch) -> Iterator[Caller]:
+    """Return a server as clients start it, which stands in for no hook: that is in test_first_answer.py."""
+    monkeypatch.setenv("MEMSYNC_HOOKS", "off")
     with connected(build(Live(repo.root, clock=clock))) as caller:
         yield caller

@@ -369,3 +369,14 @@ def test_inject_shows_what_a_tool_would_be_given_and_notes_nothing(project, code
             RecallSession(project, "s1"), ToolCall({"tool_name": "Edit", "tool_input": words}), str(repo.root)
         )
         assert [verdict.rule for verdict in found.verdicts] == ([rule] if rule else [])
+
+
+def test_what_an_accepted_plan_is_about_is_given_once_as_if_it_were_asked(project, hook):
+    project.remember("The staging database listens on port 5433")
+    project.remember("Release notes are written by hand")
+    plan = {"plan": "1. Point the tests at the staging database and its port\n2. Run them", "filePath": "/nowhere/p.md"}
+    accepted = {"hook_event_name": "PostToolUse", "tool_response": plan}
+    given = hook("post-tool", "ExitPlanMode", **accepted)
+    assert ("5433" in given, "by hand" in given) == (True, False)
+    assert hook("post-tool", "ExitPlanMode", **accepted) == ""
+    assert hook("post-tool", "ExitPlanMode", "claude", "s2", **{**accepted, "tool_response": {"plan": None}}) == ""

@@ -37,7 +37,7 @@ TOOLS = "Read|Edit|MultiEdit|Write|NotebookEdit|Bash|Grep|Glob|WebFetch|Skill"
 
 def test_the_commands_of_claude_code_never_change():
     assert commands("claude") == [
-        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 10),
+        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 5),
         ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
         ("PreToolUse", f"^(?:{TOOLS}|mcp_.*)$", f"memsync hook pre-tool --client claude{GUARD}", 5),
@@ -48,6 +48,7 @@ def test_the_commands_of_claude_code_never_change():
             f"memsync hook post-tool --client claude{GUARD}",
             5,
         ),
+        ("PostToolUse", "^ExitPlanMode$", f"memsync hook post-tool --client claude{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
     assert server_of("claude") == {
@@ -60,7 +61,7 @@ def test_the_commands_of_claude_code_never_change():
 
 def test_the_commands_of_codex_never_change():
     assert commands("codex") == [
-        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client codex{GUARD}", 10),
+        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client codex{GUARD}", 5),
         ("UserPromptSubmit", None, f"memsync hook prompt --client codex{GUARD}", 5),
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client codex{GUARD}", 5),
@@ -80,7 +81,7 @@ def test_codex_is_told_what_to_run_on_windows_where_no_shell_knows_the_guard():
 
 def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
     assert commands("gemini") == [
-        ("SessionStart", "*", f"memsync hook session-start --client gemini{GUARD}", 10_000),
+        ("SessionStart", "*", f"memsync hook session-start --client gemini{GUARD}", 5_000),
         ("BeforeAgent", None, f"memsync hook prompt --client gemini{GUARD}", 5_000),
         ("PreCompress", "manual", f"memsync hook pre-compact --client gemini{GUARD}", 5_000),
         (
