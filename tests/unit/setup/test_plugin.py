@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from helpers import memsync
 
 from memsync import __version__
 from memsync.clients import gemini
@@ -16,6 +18,13 @@ from tools.build_plugin import COMMANDS, EXTENSION, PLUGIN, ROOT, TEMPLATES, fil
 @pytest.mark.parametrize("path", files(), ids=str)
 def test_what_ships_is_what_the_script_writes(path):
     assert (ROOT / path).read_text(encoding="utf-8") == files()[path], "run `make docs`"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="commands have no guard there")
+def test_the_agents_that_work_on_memsync_itself_are_connected_as_init_would_do_it():
+    clients = [word for name in ("claude", "codex", "gemini") for word in ("--agent", name)]
+    done = memsync("init", *clients, "--no-git-hooks", "--dry-run", cwd=ROOT)
+    assert (done.code, done.out) == (0, "nothing to do\n")
 
 
 def test_nothing_else_is_in_the_folders():
