@@ -393,7 +393,8 @@ class OpenCode(Chatting):
             shutil.copytree(self._kept, made, symlinks=True)
         else:
             made.mkdir()
-            (made / ".gitignore").touch()  # without it, it ends where the project is read-only
+            # as it writes one itself, without which it ends where the project is read-only
+            (made / ".gitignore").write_text("node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore")
         (self.home / ".npm").symlink_to(INSTALLED / "npm-cache")  # it asks npm for packages first
         (INSTALLED / "npm-cache").mkdir(exist_ok=True)
         models = self.home / "models.json"  # else it reads all that there are, which takes a quarter of its start

@@ -96,7 +96,6 @@ def test_codex_lists_our_hooks_without_a_warning(codex):
     assert sorted(hook["eventName"] for hook in listed["hooks"]) == [
         "postCompact",
         "postToolUse",
-        "preCompact",
         "preToolUse",
         "sessionEnd",
         "sessionStart",
@@ -110,14 +109,13 @@ def test_the_hash_by_which_codex_remembers_an_approval_never_changes(codex):
     with AppServer(codex) as server:
         (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
     assert {hook["eventName"]: hook["currentHash"][7:15] for hook in listed["hooks"]} == {
-        "preCompact": "8332a68e",
-        "sessionStart": "c8bc1ad3",
+        "sessionStart": "2698c5aa",
         "sessionEnd": "661b24a0",
         "userPromptSubmit": "e11cca5f",
         "postCompact": "f4e1fb25",
         "subagentStart": "f05fba41",
-        "preToolUse": "0643687f",
-        "postToolUse": "98eba9be",
+        "preToolUse": "b8ce68a4",
+        "postToolUse": "037a6cf2",
     }
 
 
