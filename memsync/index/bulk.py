@@ -186,15 +186,19 @@ def list_vectors(index: Index) -> dict[int, Vector]:
     }
 
 
-def load_arrays(database: Database, *, has_vectors: bool) -> Arrays:
-    """Return the arrays of all rows, in the order of their slots and without gaps.
+def load_arrays(database: Database, *, has_vectors: bool, is_lean: bool = False) -> Arrays:
+    """Return the arrays of all rows, in the order of their slots and without gaps; one that `is_lean` goes without what the records say.
 
     Raises:
         ValueError: the rows do not fit together.
     """
     records = database.ask("SELECT slot, length, scale, signs FROM record ORDER BY slot").fetchall()
     slots = np.array([slot for slot, *_ in records], np.int64)
-    texts, forward = _load_forward(database)
+    if is_lean:
+        hashes = [text for (text,) in database.ask("SELECT text FROM said ORDER BY slot")]
+        texts, forward = np.array(hashes, np.int64).view(np.uint64), None
+    else:
+        texts, forward = _load_forward(database)
     if len(texts) != len(records):
         raise ValueError("records and what they say differ in number")
     # The keys are numbers without a sign.

@@ -93,7 +93,8 @@ class Cold:
             weight = weigh_term(len(slots), self._live)
             for slot in enough.intersection(slots):
                 scores[slot] += weight
-        return take_best(scores, self._record, limit, allow)
+        ordered = sorted(((score, slot) for slot, score in scores.items()), reverse=True)
+        return take_best(ordered, self._record, limit, allow)
 
     def _record(self, slot: int) -> Record | None:
         if slot not in self._records:

@@ -177,7 +177,7 @@ class Arrays:
 
     texts: NDArray[np.uint64]
     base: Base
-    forward: Forward
+    forward: Forward | None  # without it a record is read again when somebody asks what it says
     grams: Grams
     vectors: Rows | None
 
@@ -200,7 +200,7 @@ class Index:
         self._dead: list[int] = []
         self._texts = arrays.texts
         self._lexical, self._spelling = Lexical(arrays.base), Spelling(arrays.grams)
-        self._said = SlotTerms(arrays.forward)
+        self._said = SlotTerms(arrays.forward) if arrays.forward else None
         self._vectors = Vectors(arrays.vectors, meaning.unrelated) if arrays.vectors and meaning else None
 
     def apply(self, scope: Scope, changes: Sequence[Change]) -> bool:
@@ -225,7 +225,8 @@ class Index:
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
         self._lexical.add(slot, terms, place_terms(live_anchors(record[1])))
-        self._said.add(slot, self._lexical.number(terms), len(said))
+        if self._said:
+            self._said.add(slot, self._lexical.number(terms), len(said))
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.append(np.zeros(self._vectors.dim, np.float32) if vector is None else vector)
@@ -250,7 +251,8 @@ class Index:
         terms = self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
         self._dead.append(slot)
         self._lexical.remove(slot, terms + place_terms(live_anchors(memory)))
-        self._said.forget(slot)
+        if self._said:
+            self._said.forget(slot)
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.clear(slot)
@@ -282,8 +284,8 @@ class Index:
     def find_sharing(self, terms: Iterable[int], share: float, *, limit: int, allow: Allow) -> list[Record]:
         """Return the *limit* allowed records that have *share* of the words with the numbers *terms*, or of their own, and the rarest."""
         with self._mutex:
-            slots, scores = self._lexical.weigh_shared(sorted(terms), share)
-            return take_best(dict(zip(slots, scores, strict=True)), self._records.__getitem__, limit, allow)
+            found = _falling(self._lexical.weigh_shared(sorted(terms), share))
+            return take_best(found, self._records.__getitem__, limit, allow)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
         nothing = np.zeros_like(found.lexical)
@@ -308,7 +310,7 @@ class Index:
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
                 called=found.called,
-                said=lambda slot, _: self._said.read(slot),
+                said=lambda slot, memory: self._said.read(slot) if self._said else self._tokenizer.read(memory),
                 read=self._tokenizer.read,
                 tokens=self._tokenizer.terms,
                 live=len(self),

@@ -94,17 +94,21 @@ class Lexical:
         own = self._base.slots[low:high], self._base.counts[low:high]
         return (own, _part(late)) if (late := self._late.get(key)) else (own,)
 
-    def weigh_shared(self, keys: Sequence[int], share: float) -> tuple[list[int], list[float]]:
-        """Return the slots that have *share* of the terms with *keys*, or of their own where those are fewer, and the weights of these added up."""
-        shared, scores = np.zeros(len(self._lengths), np.intp), np.zeros(len(self._lengths))
+    def weigh_shared(self, keys: Sequence[int], share: float) -> NDArray[np.float64]:
+        """Return of each slot that has *share* of the terms with *keys*, or of its own where those are fewer, the weights of these added up; else 0."""
+        parts, weights = [np.zeros(0, np.int32)], [0.0]
         for key in keys:
             _, low, high = self._find(key)
-            weight = self.weigh(high - low + self._shift.get(key, 0))
-            for slots in (self._base.slots[low:high], _part(self._late.get(key, ()))[0]):
-                shared[slots] += 1
-                scores[slots] += weight
-        chosen = np.flatnonzero((shared > 0) & (shared >= share * np.minimum(len(keys), self._lengths)))
-        return chosen.tolist(), scores[chosen].tolist()
+            weights += [self.weigh(high - low + self._shift.get(key, 0))] * 2
+            parts += [self._base.slots[low:high], _part(self._late.get(key, ()))[0]]
+        slots, size = np.concatenate(parts), len(self._lengths)
+        shared = np.bincount(slots, minlength=size)
+        added = np.bincount(
+            slots, np.repeat(weights, [*map(len, parts)]), size
+        )  # of each slot in the order of the keys
+        scores = added.astype(np.float64, copy=False)
+        scores[shared < share * np.minimum(len(keys), self._lengths)] = 0.0
+        return scores
 
     def norms(self, asked: int) -> NDArray[np.float64]:
         """Return what damps the counts of each slot in a query of *asked* words: the more, the longer its record; not to be changed."""

@@ -238,9 +238,8 @@ def _place(match: Match) -> tuple[float, str]:
     return -match.order, match.memory.id
 
 
-def take_best(scores: Mapping[int, float], read: Read, limit: int, allow: Allow) -> list[Record]:
-    """Return the *limit* records with the most of *scores*, by slot, that *allow* lets through."""
-    ordered = sorted(((score, slot) for slot, score in scores.items()), reverse=True)
+def take_best(ordered: Iterable[tuple[float, int]], read: Read, limit: int, allow: Allow) -> list[Record]:
+    """Return the first *limit* records of *ordered*, slots with falling scores, that *allow* lets through."""
     records = ((scope, memory) for scope, memory, _ in _by_id_where_equal(read, ordered))
     return list(islice((record for record in records if allow(*record) is not None), limit))
 

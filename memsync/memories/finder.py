@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import NotIndexed
 from memsync.index.rank import Allow, Ranking, Record
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
     from memsync.index.core import Index
 
 
-_LARGE: Final = 16_000_000  # bytes of memories: of 35,000 records a warm index takes a hundred megabytes
+_LARGE: Final = (
+    16_000_000  # bytes of memories: to make the rows of 35,000 records takes seconds and hundreds of megabytes
+)
 
 
 class Finder:
     """Answers queries over *stores*. The first is answered by the rows of *file*, and so is each one where the process `is_brief`.
 
-    One that `is_lean` has no room for a warm index of a large store, nor for making its rows, which another process does.
+    One that `is_lean` makes no rows of a large store, which another process does: it has a warm index of them from the first question on.
     """
 
     def __init__(
@@ -53,12 +54,9 @@ class Finder:
         """
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
         with self._mutex:
-            is_first, self._asked = (self.is_brief or not self._asked) and self._warm is None, True
-        makes = not self.is_lean
-        if is_first and (found := self.file.ask_cold(lambda cold: cold.search(text, **how), makes=makes)) is not None:
+            is_cold, self._asked = (self.is_brief or not self._asked) and self._warm is None and not self.is_lean, True
+        if is_cold and (found := self.file.ask_cold(lambda cold: cold.search(text, **how), makes=True)) is not None:
             return found
-        if self.is_lean and self._warm is None:
-            raise NotIndexed
         self.refresh()
         return self.index.search(text, **how)
 
@@ -79,15 +77,13 @@ class Finder:
         """Return what `Index.find_sharing` does: what is most like a record by its words alone, no model is asked.
 
         Raises:
-            StoreUnreadable, OutsideTree
+            NotIndexed, StoreUnreadable, OutsideTree
         """
 
         def look(index: Index | Cold) -> list[Record]:
             return index.find_sharing(terms, share, limit=limit, allow=allow)
 
         found = self.file.ask_cold(look, makes=not self.is_lean) if self._warm is None else None
-        if found is None and self.is_lean:
-            raise NotIndexed
         return look(self.index) if found is None else found
 
     def prepare(self) -> None:
@@ -109,13 +105,14 @@ class Finder:
         """The warm index, from the rows where those still fit, kept up to date by the stores.
 
         Raises:
+            NotIndexed: it is lean, and there are no rows yet.
             StoreUnreadable, OutsideTree
         """
         with self._mutex:
-            return self._warm or self._load()
+            return self._warm or self._load(is_lean=self.is_lean)
 
-    def _load(self) -> Index:
-        index, held = self.file.load()
+    def _load(self, *, is_lean: bool) -> Index:
+        index, held = self.file.load(is_lean=is_lean)
         for scope in self._stores:
             self.file.follow(scope, partial(self._apply, index, scope), held[scope])
         self._made = index, [store.followers.listener for store in self._stores.values()]
@@ -146,7 +143,7 @@ class Finder:
         with self._mutex:
             self.file.drop()
             self._made = None
-            return len(self.index)
+            return len(self._load(is_lean=False))
 
     def find_problems(self) -> Iterator[tuple[Path, tuple[int, int, str]]]:
         """Yield each file with lines that were left out: how many, and the number and the problem of the first."""

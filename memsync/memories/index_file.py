@@ -13,7 +13,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from memsync.errors import ConfigError, MemsyncError, StoreError
+from memsync.errors import ConfigError, MemsyncError, NotIndexed, StoreError
 from memsync.format import codec
 from memsync.format.codec import Line
 from memsync.index.database import VERSION, Database, Row
@@ -367,24 +367,29 @@ class IndexFile:
             self._fill(rows, index)  # which has what would have to be asked for again
             rows.ask("COMMIT")
 
-    def load(self) -> tuple[Index, Mapping[Scope, Mapping[str, Memory]]]:
+    def load(self, *, is_lean: bool = False) -> tuple[Index, Mapping[Scope, Mapping[str, Memory]]]:
         """Return a warm index of what the files say, by way of the rows, and the memories that it has.
 
-        One process makes the rows, while others wait.
+        One process makes the rows, while others wait; one that `is_lean` has to have them, and holds a third less.
 
         Raises:
+            NotIndexed: there are no rows for one that is lean.
             StoreError: a file of memories is out of bounds.
         """
         with self._mutex:
             with self._opened() as rows:
-                if rows and (self._begin(rows) or (self._bring_up(rows, makes=True) and self._begin(rows))):
+                if rows and (self._begin(rows) or (self._bring_up(rows, makes=not is_lean) and self._begin(rows))):
                     seen = {scope: self._see(scope, partial(self._read_known, rows, scope)) for scope in self._readings}
                     if rows.read_meta()["stamps"] == {scope: as_lists(one.stamps) for scope, one in seen.items()}:
-                        return self._load(rows, seen)
+                        return self._load(rows, seen, is_lean=is_lean)
+            if is_lean:
+                raise NotIndexed
             rows = Database(sqlite3.connect(":memory:"))
             return self._load(rows, self._fill(rows))
 
-    def _load(self, rows: Database, seen: Mapping[Scope, _Seen]) -> tuple[Index, dict[Scope, dict[str, Memory]]]:
+    def _load(
+        self, rows: Database, seen: Mapping[Scope, _Seen], *, is_lean: bool = False
+    ) -> tuple[Index, dict[Scope, dict[str, Memory]]]:
         from memsync.index.bulk import load_arrays
         from memsync.index.core import Index
 
@@ -394,7 +399,7 @@ class IndexFile:
             held = {scope: {id_: line.memory for id_, line in lines[scope] if line.memory} for scope in seen}
             places = [(SCOPES[number], id_) for number, id_ in rows.ask("SELECT scope, id FROM record ORDER BY slot")]
             records = [(scope, held[scope][id_]) for scope, id_ in places]
-            arrays = load_arrays(rows, has_vectors=self.meaning is not None)
+            arrays = load_arrays(rows, has_vectors=self.meaning is not None, is_lean=is_lean)
             return Index(records, arrays, self.meaning, stop_words=self._stop_words), held
 
     def _make_row(self, scope: Scope, line: Line) -> Row | None:

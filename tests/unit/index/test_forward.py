@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from searching import ask, change, record
 
-from memsync.index.bulk import fill, make_index
+from memsync.index.bulk import fill, load_arrays, make_index
 from memsync.index.cold import Cold
 from memsync.index.core import Index
 from memsync.index.database import Database, Row
@@ -66,3 +66,15 @@ def test_a_question_splits_no_text_that_is_in_the_database(monkeypatch):
     ]
     assert expected[0] == expected[1]
     assert len(expected[0].matches) == 2
+
+
+def test_an_index_that_does_not_hold_what_the_records_say_reads_them_and_answers_the_same():
+    rows = Database(sqlite3.connect(":memory:"))
+    fill(rows, [Row(scope, memory, b"", is_plain=True) for scope, memory in RECORDS], Tokenizer(), None)
+    lean = Index(RECORDS, load_arrays(rows, has_vectors=False, is_lean=True), None)
+    whole = make_index(RECORDS, None)
+    for index in (lean, whole):
+        index.apply("project", [Change("f", None, LATE[1]), change("a", None)])
+    for query in ("deploy the login web app", "kubernetes", "how to log in"):
+        assert ask(lean, query) == ask(whole, query)
+        assert ask(lean, query).matches
