@@ -82,9 +82,10 @@ def shoot(browser: Browser, url: str) -> None:
             page.wait_for_selector("h2:has-text('Would be given')")
         if path.startswith("/memories"):
             page.keyboard.press("j")
-            page.wait_for_selector("#beside h1")
-        if path.startswith("/memory?"):
+        if path.startswith("/memor"):
             page.wait_for_selector("text=Who set what")
+        if path == "/":
+            page.wait_for_selector("text=Health:")
         data = make_small(plain, page.screenshot())
         (IMAGES / f"desk-{name}.webp").write_bytes(data)
         assert len(data) <= LARGEST, name

@@ -186,9 +186,9 @@ def _search(
 
 
 def _explain(hit: Hit) -> str:
-    parts = " + ".join(f"{name} {hit.parts[name]:.2f}" for name in _PARTS if hit.parts.get(name))
+    parts = " + ".join(f"{name} {hit.parts[name]:.2f}" for name in _PARTS if abs(hit.parts.get(name, 0.0)) >= _LEAST)
     boost = f", importance ×{hit.parts['boost']:.2f}" if "boost" in hit.parts else ""
-    return f"confidence {hit.confidence:.2f} · score {hit.score:.2f} = {parts or '0'}{boost}"
+    return f"score {hit.score:.2f} = {parts or '0'}{boost}"
 
 
 def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:

@@ -30,7 +30,7 @@ def test_what_waits_is_counted_by_kind_here_and_in_the_head_of_every_page(repo, 
         Candidates(project).propose([Proposal(memory=Memory("", f"Box {n} holds screws")) for n in range(3)])
     desk = browse(repo.root)
     page = desk.get("/")
-    assert "Learned 3" in said(page)
+    assert "3 Learned" in said(page)
     assert "/review?kind=candidate" in [one["href"] for one in page.every("a")]
     assert "Review 3" in said(desk.get("/timeline"))
 

@@ -68,6 +68,9 @@ document.addEventListener("submit", (event) => { if (!event.defaultPrevented && 
 addEventListener("pageshow", () => { leaving = false; listen(); });
 listen();
 
+const showTab = () => { const tab = $("header.top [aria-current]"), head = tab?.closest("header"); if (head) head.scrollLeft = tab.offsetLeft - head.clientWidth / 2; }; // a phone has room for some
+showTab();
+
 // Rows: which one is current, and which are chosen, also after they have come anew.
 const chosen = new Set();
 let current = null;
@@ -143,7 +146,7 @@ document.addEventListener("htmx:configRequest", (event) => {
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   if (["page", "beside"].includes(event.detail.target.id)) settleDrafts();
-  if (event.detail.target.id === "page") $("#main").focus({ preventScroll: true });
+  if (event.detail.target.id === "page") { $("#main").focus({ preventScroll: true }); showTab(); }
   showChosen();
   if (!current) return;
   const row = rows().find((one) => one.dataset.id === current) || null;
@@ -177,7 +180,8 @@ document.addEventListener("click", (event) => {
     const box = $(opener.dataset.show);
     event.preventDefault(); // a summary would close again what was just opened
     box.open = opener.tagName !== "SUMMARY" || !box.open;
-    if (box.open) $("textarea, input:not([type=hidden])", box)?.focus();
+    const field = $("textarea", box) || $("input:not([type=hidden])", box);
+    if (box.open && field) { field.focus(); field.selectionStart = field.value.length; } // a caret at the end: what is typed is added
   }
   if (event.target.closest("[data-drop]")) {
     for (const form of all("form[data-guard]")) { sessionStorage.removeItem(draftOf(form)); form.removeAttribute("data-dirty"); }
