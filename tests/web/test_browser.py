@@ -7,6 +7,7 @@ Playwright drives a Chromium that is installed: `make browser`. MEMSYNC_DECISION
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from running import running, serving
 
 from memsync import Memsync
+from memsync.agents.session import RecallSession
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.records import Memory
@@ -63,7 +65,8 @@ def press(page, keys: str) -> None:
         page.keyboard.press(key)
 
 
-PAGES = ("/", "/memories", "/memories?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/map", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
+PAGES = ("/", "/memories", "/memories?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/sessions?try=1", "/map", "/skills", "/skills/one?name=run-tests", "/health", "/health/instructions")  # fmt: skip
+SEEN = {"runOnly": ["color-contrast", "target-size"]}  # what depends on colours and width
 
 
 def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tabs):
@@ -73,9 +76,12 @@ def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tab
     for path in PAGES:
         page.goto(base + path)
         page.evaluate(AXE)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         for width, colours, rules in (
             (1280, "light", {}),
-            (400, "dark", {"runOnly": ["color-contrast", "target-size"]}),
+            (1280, "dark", SEEN),
+            (400, "light", SEEN),
+            (400, "dark", {}),
         ):
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=colours)
@@ -314,50 +320,111 @@ def test_the_token_leaves_the_address_and_the_history_without_any_script(repo, c
         assert page.url == "data:text/html,before"
 
 
-def test_jobs_of_a_day_take_the_keys_and_clicks_that_the_document_says(tabs, repo, line):
-    with Memsync.open(repo.root) as project:
-        Candidates(project).propose([Proposal(memory=Memory("", "Deploys happen on Tuesdays"))])
-    page, moves, counted = tabs(), [], {}
-    page.set_viewport_size({"width": 1500, "height": 900})
-    repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "It retries", anchors=["app/net.py"]))
-    base = page.url
+class Day:
+    """Counts the keys and clicks of each job from the first page on; a text that is typed counts as one."""
 
-    def do(*keys: str, click: str = "", text: str = "", until: str) -> None:
+    def __init__(self, page) -> None:
+        self.page, self.base, self.moves, self.counted = page, page.url, 0, {}
+
+    def do(self, *keys: str, click: str = "", text: str = "", until: str) -> None:
         for key in keys:
-            page.keyboard.press(key)
+            self.page.keyboard.press(key)
         if click:
-            page.click(click)
+            self.page.click(click)
         if text:
-            page.keyboard.type(text, delay=5)
-        moves.extend([*keys, *filter(None, (click, text))])
-        wait(page, until)
+            self.page.keyboard.type(text, delay=5)
+        self.moves += len(keys) + bool(click) + bool(text)
+        wait(self.page, until)
 
-    def end(job: str) -> None:
-        counted[job] = len(moves)
-        moves.clear()
-        page.goto(base)
+    def end(self, job: str) -> None:
+        self.counted[job], self.moves = self.moves, 0
+        self.page.goto(self.base)
+        wait(self.page, "h1:has-text('Today')")
 
-    do("1", until="#filters")
-    do("/", text="cents", until="text=confidence")
-    do("Escape", "j", until="#beside h1")
-    do("e", "ControlOrMeta+a", text="Prices are whole cents", until="#beside textarea")
-    do("ControlOrMeta+Enter", until="text=updated mm-bbbbbb: content")
-    end("find a wrong memory and correct it")
-    do("2", until="#card")
-    do("a", until="text=created")
-    end("decide the first card")
-    do("7", until="a.warn")
-    do(click="a.warn", until="text=It retries")
-    end("find what speaks of a folder that is gone")
-    do("6", until="ol.rows")
-    do(click="a.what", until=".acts")
-    do("e", click="textarea[name=instructions]", text="2. Read what failed.", until="#edit[open]")
-    do("ControlOrMeta+Enter", until="text=instructions changed in run-tests")
-    end("add to a skill")
-    do("8", until="text=Report as a page")
-    with page.expect_download() as download:
-        do(click="text=Report as a page", until="text=Report as a page")
+
+@pytest.fixture
+def day(tabs, repo, line) -> Day:
+    """Return the first page of a desk with something to do for each job."""
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "What we know")
+    repo.git("checkout", "-q", "-b", "payments")
+    repo.memories.write_text(repo.memories.read_text() + line("mm-eeeeee", "Refunds are booked at night"))
+    repo.git("commit", "-q", "-a", "-m", "What the branch knows")
+    repo.git("checkout", "-q", "main")
+    repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "It retries", anchors=["app/net.py"]))
+    with Memsync.open(repo.root) as project:
+        for text in ("Run make fmt before each commit; CI rejects unformatted Go.", "Before every commit run make fmt, since CI rejects unformatted Go files."):  # fmt: skip
+            project.remember(text)
+        project.remember("My own note on the tax office", scope="private")
+        RecallSession(project, "7f3a91c2").on_turn("which Node version does CI need?")
+        boxes = [
+            f"The {word} of the {part} is in box {word}-{part}" for word in WORDS for part in ("lid", "leg", "arm")
+        ]
+        Candidates(project).propose([Proposal(memory=Memory("", text)) for text in boxes])
+    page = tabs()
+    page.set_viewport_size({"width": 1500, "height": 900})
+    return Day(page)
+
+
+WORDS = "screw nail bolt nut cog pin rod cap hinge valve".split()
+
+
+def test_jobs_of_a_day_take_the_keys_and_clicks_that_the_document_says(day, repo):
+    day.do("1", until="#filters")
+    day.do("/", text="cents", until="text=confidence")
+    day.do("Escape", "j", until="#beside h1:has-text('Prices')")
+    day.do("e", "ControlOrMeta+a", text="Prices are whole cents", until="#beside textarea")
+    day.do("ControlOrMeta+Enter", until="text=updated mm-bbbbbb: content")
+    day.end("find a wrong memory and correct it")
+    day.do(click="text=Look for copies", until="h2:has-text('To drop')")
+    day.do("b", until="#done")
+    day.end("merge copies")
+    decide_thirty_cards(day)
+    day.do(click="section:has(h2:has-text('Given to agents')) a.what", until="text=CI needs Node 20")
+    day.end("see what an agent was given, when and why")
+    day.do("7", until="a.warn")
+    day.do(click="a.warn", until="text=It retries")
+    day.end("find what speaks of a folder that is gone")
+    change_many_and_take_that_back(day)
+    day.do("3", until="input[name=with]")
+    day.do(click="input[name=with]", until="input[name=with]")
+    day.do("ControlOrMeta+a", text="payments", until="input[name=with]")
+    day.do("Enter", until="text=since")
+    day.do(click="text=What would it bring?", until="text=Refunds are booked")
+    day.end("see what a branch would bring")
+    day.do("1", until="#filters")
+    day.do(click="a.what:has-text('own note')", until="#beside h1:has-text('own note')")
+    day.do(click="#beside button:has-text('Share')", until="text=shared")
+    day.end("give a private memory to the team")
+    day.do("6", until="ol.rows")
+    day.do(click="a.what", until=".acts")
+    day.do("e", text="2. Read what failed.", until="#edit[open]")
+    day.do("ControlOrMeta+Enter", until="text=instructions changed in run-tests")
+    day.end("add to a skill")
+    day.do("8", until="text=Report as a page")
+    with day.page.expect_download() as download:
+        day.do(click="text=Report as a page", until="text=Report as a page")
     assert "whole cents" in Path(download.value.path()).read_text()
-    end("take a report along")
+    day.end("take a report along")
     text = (Path(__file__).parents[2] / "docs" / "ui.md").read_text(encoding="utf-8")
-    assert [f"| {job} | {count} |" for job, count in counted.items() if f"| {job} | {count} |" not in text] == []
+    found = dict(re.findall(r"^\| ([^|]+) \| (?:\d+|not possible) \| (\d+) \|$", text, re.MULTILINE))
+    assert day.counted == {job: int(count) for job, count in found.items()}
+
+
+def decide_thirty_cards(day: Day) -> None:
+    day.do(click=".needs a:has-text('Learned')", until="#card")
+    for _ in range(30):
+        name = day.page.locator("#card").get_attribute("data-name")
+        day.do("a", until=f"#card:not([data-name='{name}']), main p.good")
+    day.end("decide thirty cards")
+
+
+def change_many_and_take_that_back(day: Day) -> None:
+    day.do("1", until="#filters")
+    day.do("j", "x", until="#chosen:not([hidden])")
+    day.do(click="text=All shown", until="#chosen")
+    day.do(click="#chosen input[name=value]", text="seen", until="#chosen")
+    day.do(click="#chosen button.main", until="text=would change")
+    day.do("a", until="text=done")
+    day.do("u", until="text=as before")
+    day.end("change many, and take it back")
