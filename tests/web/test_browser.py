@@ -65,7 +65,7 @@ def press(page, keys: str) -> None:
         page.keyboard.press(key)
 
 
-PAGES = ("/", "/memories", "/memories?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/sessions?try=1", "/map", "/skills", "/skills/one?name=run-tests", "/health", "/health/instructions")  # fmt: skip
+PAGES = ("/", "/memories", "/memories?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/sessions?try=1", "/map", "/skills", "/skills/one?name=run-tests", "/health", "/health/doctor", "/health/instructions", "/memory/history?id=mm-bbbbbb")  # fmt: skip
 SEEN = {"runOnly": ["color-contrast", "target-size"]}  # what depends on colours and width
 
 
