@@ -132,6 +132,7 @@ _CLOSING: Final = ".;:,!?)"  # of what _BREAK finds at the end of a chunk
 _ENDING: Final = f"{_CLOSING}([—–…。、；：，！？（）「」"  # and all of it: behind one a clause begins
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
 _AMOUNT: Final = re.compile(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
+_GROUPED: Final = re.compile(r"(?<![\w.,])[1-9]\d{0,2}([,_])\d{3}(?:\1\d{3})*(?![\d,_])")
 _CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
 _LETTERED: Final = re.compile(r"-[^\W\d_]$")
 _SIGNED: Final = re.compile("[<>]=?(?=[\\w.])")
@@ -380,7 +381,7 @@ def _read_spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
     if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
         yield sign[0], "value", sign[0]
     written = chunk.strip(_QUOTES).rstrip(".:")
-    bare = written.casefold()
+    bare = _GROUPED.sub(lambda found: found[0].replace(found[1], ""), written.casefold())
     if bare.endswith("'s"):
         bare = bare[:-2].rstrip(_QUOTES)
     if not any(letter.isalnum() or letter == "%" for letter in bare):

@@ -79,6 +79,19 @@ def test_an_order_that_means_the_same_is_no_contradiction(new, old):
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "relation"),
+    [
+        ("The batch has 12,000 items", "The batch has 12000 items", "duplicate"),
+        ("The cache holds 1_000_000 rows", "The cache holds 1000000 rows", "duplicate"),
+        ("The batch has 12,000 items", "The batch has 13000 items", "contradicts"),
+        ("The limit is 1,25 of the load", "The limit is 125 of the load", "contradicts"),
+    ],
+)
+def test_a_number_with_separators_of_thousands_is_the_same_number(one, other, relation):
+    assert {decide(one, other, 0.9).relation, decide(other, one, 0.9).relation} == {relation}
+
+
+@pytest.mark.parametrize(
     ("new", "old"),
     [
         ("Releases are cut on Mondays", "Releases are cut on Thursdays"),
