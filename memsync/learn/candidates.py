@@ -448,13 +448,16 @@ def _find_again(new: Proposal, others: Iterable[Proposal]) -> Proposal | None:
 def _merge(waiting: Proposal, new: Proposal) -> Proposal:
     """Return *waiting* with where *new* was learned as well, if that is another session.
 
-    Words that were only heard, and are the same to the letter, are rather those of a template.
+    Words that were only heard, and are the same to the letter, are rather those of a template, unless the user now
+    asks to have them remembered.
     """
     memory, session = waiting.memory, new.memory.source_session_id
-    is_template = waiting.heard and memory.content == new.memory.content and not (memory.anchors or memory.triggers)
+    known, told = memory.importance, new.memory.importance
+    is_same = waiting.heard and memory.content == new.memory.content and told <= known
+    is_template = is_same and not (memory.anchors or memory.triggers)
     if is_template or session in {memory.source_session_id, *(text.rpartition(":")[0] for text in waiting.also)}:
         return waiting
-    importance = round(min(memory.importance + _AGAIN, max(_MOST_IMPORTANT, memory.importance)), 2)
+    importance = round(min(max(known, told) + _AGAIN, max(_MOST_IMPORTANT, known, told)), 2)
     triggers = tuple(dict.fromkeys((*memory.triggers, *new.memory.triggers)))
     also = (*waiting.also, f"{session}:{new.where.rpartition(':')[2]}")
     return replace(waiting, memory=memory._replace(importance=importance, triggers=triggers), also=also)

@@ -46,18 +46,17 @@ SHAPE: Final = list_of(
     )
 )
 _WHY: Final = {
+    "asked": "the user asked to have it remembered",
     "refused": "the user refused a call with these words",
     "corrected": "the user put the agent right",
     "user": "the user said so",
     "failed": "it failed, and then it worked",
 }
-_WORTH, _EACH, _MOST = (
-    0.6,
-    0.05,
-    0.8,
-)  # importance of a failure that nothing shows to come back, of each time, and the most
-_CORRECTED, _RULED = 0.75, 0.7  # and at least of what the user put right, and of what is said with a word of a rule
-_PASSING = 0.6  # and at most of what is said with such a word in a long message, or as a requirement; less of what else was said
+# Importance: of what the user asked to have remembered; at least of what they put right, and of what they said with a word of a rule; at most
+# of what they said with one in a long message, or as a requirement; and less of what else they said.
+_ASKED, _CORRECTED, _RULED, _PASSING, _SAID = 0.85, 0.75, 0.7, 0.6, 0.55
+# Of a failure that nothing shows to come back, of each time that it did, and the most.
+_FAILED, _EACH, _MOST = 0.6, 0.05, 0.8
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -172,8 +171,7 @@ def place(one: Lesson, there: str, root: Path | None) -> Lesson:
 def _mark_correction(project: Project, one: Proposal) -> Proposal:
     """Return *one* with what it replaces, if the user said it: the same statement with the new value, where that is plain."""
     said = one.memory.content
-    is_users = one.rationale in (_WHY["refused"], _WHY["corrected"], _WHY["user"])
-    wrong = find_corrected(project, said) if is_users else []
+    wrong = find_corrected(project, said) if one.rationale != _WHY["failed"] else []
     if not wrong:
         return one
     content = clean_content(reword(said, [entry.content for entry in wrong]))
@@ -246,9 +244,8 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
         else:
             memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
             if one.by == "failed":
-                memory = memory._replace(
-                    memory_type="fact", importance=round(min(_WORTH + _EACH * one.times, _MOST), 2)
-                )
+                importance = round(min(_FAILED + _EACH * one.times, _MOST), 2)
+                memory = memory._replace(memory_type="fact", importance=importance)
             else:
                 memory = memory._replace(importance=_weigh(one, memory.importance))
             proposed.append(Proposal(memory=memory, rationale=_WHY[one.by], where=f"{name}:{one.line}"))
@@ -258,8 +255,8 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
 def _weigh(one: Lesson, worth: float) -> float:
     """Return the importance of what the user said, *worth* by its wording alone: little unless it says that it lasts."""
     if not one.times:
-        return min(worth, _PASSING) if has("rule", one.text) or has("rather", one.text) else round(_PASSING - _EACH, 2)
-    return max(worth, _RULED if one.by == "user" else _CORRECTED)
+        return min(worth, _PASSING) if has("rule", one.text) or has("rather", one.text) else _SAID
+    return max(worth, {"asked": _ASKED, "user": _RULED}.get(one.by, _CORRECTED))
 
 
 def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:

@@ -90,7 +90,9 @@ def explain(failure: Failure, tried: Sequence[Tried], number: int, find_missing:
     if what == "path":
         return _explain_path(name, one, after[:_NEAR], find_missing)
     near = [later for later in after[:_NEAR] if later.works]
-    return _explain_name(what, failure.words[0], one, near)
+    if one.call.command:
+        return _explain_option(failure.words[0], one, near) if what == "flag" else None
+    return _explain_name(failure.words[0], one, near)
 
 
 # a rule of a linter
@@ -174,12 +176,7 @@ def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing
         for path in _list_paths(later.call)
         if not find_missing(path)
     ]
-    found = (
-        _find_file(name, there)
-        if name.suffix
-        else _find_folder(name, PurePosixPath(next(_list_paths(one.call), "")), there)
-    )
-    if found:
+    if name.suffix and (found := _find_file(name, there)):
         return _tell_name(missing, found, one)
     parent = str(name.parent)
     if not name.suffix and parent != "." and any(f"/{parent}/" in f"/{path}" for path in there):
@@ -211,16 +208,6 @@ def _is_of_one_part(path: PurePosixPath, wanted: PurePosixPath) -> bool:
     return path.parts[start : start + most] == wanted.parts[:most]
 
 
-def _find_folder(wanted: PurePosixPath, asked: PurePosixPath, there: Iterable[PurePosixPath]) -> str:
-    """Return the folder that has the name of *wanted* elsewhere, or the file that was *asked* for in it if it has that name too."""
-    for path in there:
-        if wanted.name in path.parts[:-1]:
-            return str(PurePosixPath(*path.parts[: path.parts.index(wanted.name) + 1]))
-        if path.name == asked.name and asked.stem == wanted.name:
-            return str(path)
-    return ""
-
-
 def _likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one, other).ratio()
 
@@ -242,38 +229,26 @@ def _tell(text: str, one: Tried, anchors: tuple[str, ...], trigger: str) -> Less
     return Lesson(text, one.call.line, "failed", anchors, (trigger,))
 
 
-def _explain_name(what: str, name: str, one: Tried, near: Sequence[Tried]) -> Lesson | None:
-    """Return that an option, a target, a skill, a program or a module is not there, and what worked in its place."""
-    if not one.call.command:  # a tool that is given names
-        key = next((key for key, value in one.call.given.items() if value == name), "")
-        others = [str(later.call.given.get(key, "")) for later in near if later.call.tool == one.call.tool]
-        listed = re.findall(r"[\w:.-]+", one.result.text)
-        works = next(
-            (
-                text
-                for text in (*listed, *others)
-                if text != name and re.split(r"[:/]", text)[-1] == re.split(r"[:/]", name)[-1]
-            ),
-            "",
-        )
-        kind = "agent type" if "agent" in key else key
-        return (
-            _tell(f"There is no {kind} `{name}`; it is `{works}`.", one, (), f"not: {name}") if key and works else None
-        )
-    ran = (
-        words for words in _split(one.call.command) if not is_look(words) and not re.search(r"\s-(?:e|p|pe|c)\s", words)
-    )
-    failed = next((words for words in ran if name in words or what in ("program", "module")), "")
+def _explain_name(name: str, one: Tried, near: Sequence[Tried]) -> Lesson | None:
+    """Return what a tool calls that agent, skill or the like, for which it was given *name*."""
+    key = next((key for key, value in one.call.given.items() if value == name), "")
+    others = (str(later.call.given.get(key, "")) for later in near if later.call.tool == one.call.tool)
+    last = re.split(r"[:/]", name)[-1]
+    there = (*re.findall(r"[\w:.-]+", one.result.text), *others)
+    works = next((text for text in there if text != name and re.split(r"[:/]", text)[-1] == last), "")
+    text = f"There is no {'agent type' if 'agent' in key else key} `{name}`; it is `{works}`."
+    return _tell(text, one, (), f"not: {name}") if key and works else None
+
+
+def _explain_option(name: str, one: Tried, near: Sequence[Tried]) -> Lesson | None:
+    """Return that a program has no option *name*, and what worked in its place."""
+    failed = next((words for words in _split(one.call.command) if name in words and not is_look(words)), "")
     works = next((found for later in near if (found := _find_like(failed, name, later.call.command))), "")
     line = next((row.strip() for row in one.result.text.splitlines() if name in row), "")
-    if not (failed and works and line) or failed.count('"') % 2 or len(line) > _SHORT or len(works) > _SHORT:
+    if not (failed and works and line) or max(map(len, (failed, works, line))) > _SHORT or failed.count('"') % 2:
         return None
     head = head_of(failed)
-    told = {
-        "flag": f"`{head}` has no `{name}`; `{works}` works.",
-        "name": f"`{failed}` does not work, there is no `{name}`; `{works}` works.",
-    }.get(what, f"`{failed}` fails, `{name}` is not there; `{works}` works.")
-    return _tell(told, one, (f"$ {head}",), f"fails: {line}") if len(failed) <= _SHORT else None
+    return _tell(f"`{head}` has no `{name}`; `{works}` works.", one, (f"$ {head}",), f"fails: {line}")
 
 
 def _split(line: str) -> Iterator[str]:

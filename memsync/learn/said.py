@@ -18,7 +18,7 @@ from memsync.learn.statements import statements
 from memsync.learn.transcripts import Call, Step
 from memsync.memories import commands
 
-Source = Literal["refused", "corrected", "user", "failed"]
+Source = Literal["asked", "refused", "corrected", "user", "failed"]
 
 _LONGEST: Final = 300
 _JOINED: Final = 3  # sentences of one message that are kept as one
@@ -27,14 +27,12 @@ _A_LINE: Final = 12
 _DEEP: Final = frozenset(
     "gh mise npm pnpm yarn bun deno uv poetry docker kubectl gcloud aws az".split()
 )  # programs whose commands have two words
-_SHORT: Final = 60  # characters of a command that is named whole
 _MANY: Final = 60  # words of a message that is rather pasted than said
 _SOME: Final = 30  # and of one in which nobody is addressed
 _TAKING_BACK: Final = frozenset(
     "forget scratch ignore that what said told remark comment note about never mind last changed".split()
 )
 _NOT_MEANT: Final = ("nothing", "hour", "doubt", "reported", "private")
-_FILE: Final = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,8}|[\w.@-]+/[\w./@-]+")
 
 
 class Lesson(NamedTuple):
@@ -62,9 +60,10 @@ def lessons(steps: Sequence[Step]) -> list[Lesson]:
         is_told = step.refused is not None or (number > 0 and is_correction(step.text))
         by: Source = "refused" if step.refused else "corrected" if is_told else "user"
         is_long = len(step.text.split()) > _MANY
-        for text in _judge_user(step.text, step.refused, is_told=is_told):
-            times = int(not is_long and _says_that_it_lasts(text, by))
-            found.append(Lesson(text, step.line, by, _find_anchors(step.refused), times=times))
+        for text, is_asked in _judge_user(step.text, is_refusal=step.refused is not None, is_told=is_told):
+            times = int(not is_long and (is_asked or _says_that_it_lasts(text, by)))
+            anchors = _find_anchors(step.refused)
+            found.append(Lesson(text, step.line, "asked" if is_asked and times else by, anchors, times=times))
     return _drop_contradicted(found)
 
 
@@ -77,11 +76,7 @@ def _says_that_it_lasts(said: str, by: Source) -> bool:
         return False
     if any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers")):
         return True
-    if by == "user" or has("wanted", said):
-        return False
-    return has("manner", said) or (
-        by == "refused" and any(has(name, said) for name in ("rather", "policy", "unwanted"))
-    )
+    return by != "user" and has("manner", said)
 
 
 def _find_anchors(call: Call | None) -> tuple[str, ...]:
@@ -112,31 +107,32 @@ class _Message(NamedTuple):
     is_kept: bool
 
 
-def _judge_user(text: str, refused: Call | None, *, is_told: bool) -> Iterator[str]:
-    """Yield the statements of one message of the user; *is_told*: it is against what was just done."""
+def _judge_user(text: str, *, is_refusal: bool, is_told: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the statements of one message of the user, each with whether they asked to have it remembered; *is_told*: it is against what was just done."""
     text = pattern("undone").sub("", text) or " "
     many = len(text.split())
     is_typed = has("own", text) or text[0].islower() or (many <= _SOME and not has("code", text))
-    message = _Message(refused is not None, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
+    message = _Message(is_refusal, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
     kept: list[str] = []
-    before = ""
+    before, is_asked = "", False
     for sentence, is_first in sentences(text):
         if is_first and kept:
-            yield _join(kept)
+            yield _join(kept), is_asked
             kept = []
-        said = _resolve(_read_sentence(sentence, is_told=is_told), refused)
+        said = _drop_deictic(_read_sentence(sentence, is_told=is_told))
         if kept and len(kept) < _JOINED and _follows(said):
             kept.append(said)
         elif not said or _is_not_meant(said) or has("anaphor", said):
             before = ""
-        elif _lasts(said, message):
+        elif has("asked", sentence) or _lasts(said, message):
             if kept:
-                yield _join(kept)
+                yield _join(kept), is_asked
             kept = [before, said] if before and not kept and has("pronoun", said) and has("rule", said) else [said]
+            is_asked = has("asked", sentence)
         else:
             before = said if has("states", said) else ""
     if kept:
-        yield _join(kept)
+        yield _join(kept), is_asked
 
 
 def _join(kept: Iterable[str]) -> str:
@@ -181,41 +177,10 @@ def _find_clause(said: str) -> str:
     return rest if mark and is_moment and lasts and not has("anaphor", rest) else said
 
 
-def _resolve(said: str, refused: Call | None) -> str:
-    """Return *said* with the name of the call that it is about; "" where it points to something and that is not known."""
-    name = _name_of(refused) if refused else ""
-    if refused and refused.command and re.fullmatch(r"(?i:use) [\w-]+", said):
-        return f"{said} instead of `{next(iter(find_words(refused.command)), name)}`"
-    if not has("deictic", said):
-        is_bare = refused and refused.command and re.match(r"let'?s not\b", said, re.IGNORECASE)
-        return f"`{name}`: {said}" if is_bare and not has("hard", said) else said
+def _drop_deictic(said: str) -> str:
+    """Return *said* without "here", where that is this project; "" where it points to something that nobody else sees."""
     general = pattern("in ours").sub("", said) if has("ours", said) else said
-    if not refused or not name or not has("deictic", general):
-        return "" if has("deictic", general) else general
-    is_rule = any(has(name, said) for name in ("rule", "rather", "decided", "we", "ours"))
-    if not is_rule or not (refused.command or has("whole", said) or not has("thing", said)):
-        return ""  # a remark, or one about the lines that were to be written, not their file
-    verb = "run" if refused.command else "edit"
-    named = re.sub(r"\bdo (?:this|that|it)\b", f"{verb} `{name}`", said, count=1, flags=re.IGNORECASE)
-    named = pattern("thing").sub(f"`{name}`", named, count=1) if named == said else named
-    named = pattern("there").sub(f"in `{name}`", named)
-    return "" if has("deictic", named) else named
-
-
-def _name_of(call: Call) -> str:
-    """Return what *call* was about: its file, the only file of its command, or the command."""
-    if call.files:
-        return call.files[0]
-    named = dict.fromkeys(
-        word
-        for words in commands.split(call.command)
-        for word in words[1:]
-        if _FILE.fullmatch(word) and " " not in word
-    )
-    first = list(find_words(call.command)[:1])
-    whole = next((part for part in pattern("split").split(call.command) if part.split()[:1] == first), "")
-    whole = re.sub(r"\s*\d?>(?:&\d|\s*\S+)", "", whole)
-    return next(iter(named)) if len(named) == 1 else whole if len(whole) <= _SHORT else head_of(call.command)
+    return "" if has("deictic", general) else general
 
 
 def _lasts(said: str, message: _Message) -> bool:

@@ -64,7 +64,7 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
     assert (one["content"], one["anchors"]) == (f"{words}.", ["src/state.go"])
     assert one["rationale"] == "the user refused a call with these words"
     assert (one["source_session_id"], one["where"].rpartition(":")[2]) == ("one", "3")
-    assert texts(shop, session)[1:] == ["Don't run `git push --force`."]
+    assert texts(shop, session)[1:] == []  # nobody who has not seen the call knows what "that" is
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,8 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
     [
         ("no, I did not say commit anything", "Unless asked, do not commit anything."),
         ("can we use our logging framework? should be WARN", "Use our logging framework."),
-        ("don't touch this", "Don't touch `src/state.go`."),
-        ("We don't want if-else here, switch instead", "We don't want if-else in `src/state.go`, switch instead."),
+        ("We don't want if-else here, switch instead", "We don't want if-else, switch instead."),
         ("nein, nimm pnpm statt npm", "Nimm pnpm statt npm."),
-        ("Das hier nicht anfassen", "`src/state.go` nicht anfassen."),
-        ("No toques esto", "No toques `src/state.go`."),
         ("non, utilise pnpm au lieu de npm", "Utilise pnpm au lieu de npm."),
         ("Nunca altere o arquivo gerado", "Nunca altere o arquivo gerado."),
         ("不要用 npm，用 pnpm", "不要用 npm，用 pnpm。"),
@@ -89,9 +86,6 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
             "no need for a migration, the table is made at each start",
             "No need for a migration, the table is made at each start.",
         ),
-        ("die Datei hier darfst du nicht anfassen", "`src/state.go` darfst du nicht anfassen."),
-        ("ese archivo se genera, edita config.tmpl", "`src/state.go` se genera, edita config.tmpl."),
-        ("ne touche pas à ce fichier", "Ne touche pas à `src/state.go`."),
         ("aqui usamos commits convencionais", "Usamos commits convencionais."),
         ("推送之前先问我", "推送之前先问我。"),
         ("決済APIはUI層から呼ばないでください", "決済APIはUI層から呼ばないでください。"),
@@ -106,6 +100,7 @@ def test_a_refusal_becomes_one_line_that_stands_alone_in_the_language_it_was_sai
     [
         "what are you doing?", "wait, let's talk about this", "do we even know the prompt?", "warum machst du das?", "看起来不错",
         "ok", "no", "not now", "this belongs in src/lib/dates.ts", "don't add comments like this", "eso está mal", "das ist falsch", "先别动",
+        "don't touch this", "die Datei hier darfst du nicht anfassen", "No toques esto", "ne touche pas à ce fichier",
         "違います", "maybe we should always test this first", "The password for the staging db is hunter2secret99",
         "The user wants to clarify these questions.\n    This means they may have additional information.",
     ],
@@ -366,12 +361,6 @@ def test_a_wrong_name_that_an_instruction_file_says_is_proposed_at_once(shop):
     (shop / "CLAUDE.md").write_text("The settings are in `config/shop.yml`.\n")
     keep(look(shop, "a"), 1_780_000_000)
     assert learn(shop) == [["There is no `config/shop.yml`; it is `config/shop.yaml`."]]
-
-
-def test_a_short_order_with_which_a_command_was_refused_names_its_program(shop):
-    assert texts(shop, Session().says("go").refuses("use pnpm", "Bash", command="npm test")) == [
-        "Use pnpm instead of `npm`."
-    ]
 
 
 def test_learn_says_where_sessions_are_missing(shop):

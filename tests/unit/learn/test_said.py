@@ -48,7 +48,6 @@ def test_of_realistic_sessions_most_is_learned_with_little_noise_and_nothing_wro
         ("no minification please. With it nobody could read the reports", "No minification. With it nobody could read the reports."),
         ("Before you go on: libs/theme is frozen", "libs/theme is frozen."),
         ("internal changes are never breaking changes", "Internal changes are never breaking changes."),
-        ("do not wrap lines as it ruins the page", "Do not wrap lines as it ruins the page."),
         ("the full schema should not be updated ever", "The full schema should not be updated ever."),
         ("do the one here as well, we always want to be passed a checked id", "We always want to be passed a checked id."),
     ],
@@ -122,6 +121,22 @@ LONG = (
 )
 def test_a_rule_lasts_if_it_is_said_by_itself_and_is_not_a_requirement(message, lasts):
     assert bool([one for one in lessons([Said("user", message, 1)]) if one.times]) is lasts
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Remember: the orders service owns refunds", "fix it. And remember that the orders service owns refunds, please"],
+)
+def test_what_somebody_asks_to_have_remembered_is_an_order_whatever_its_words(message):
+    (one,) = lessons([Said("user", message, 1)])
+    assert (one.text, one.by, one.times) == ("The orders service owns refunds.", "asked", 1)
+
+
+@pytest.mark.parametrize(
+    "message", ["remember to push", "do you remember the port of it?", "Remember when it was red?", "remember it"]
+)
+def test_what_somebody_recalls_or_is_to_do_is_no_order_to_remember(message):
+    assert said(message) == []
 
 
 def test_not_to_write_code_now_is_not_learned():

@@ -101,6 +101,14 @@ def test_what_one_session_says_without_much_evidence_waits_for_another_that_says
     assert [one.also for one in Candidates(project).memories()] == [("c:",)]
 
 
+def test_what_was_only_heard_is_put_up_when_the_user_asks_to_have_it_remembered_in_the_same_words(project):
+    rule = "Every form of the shop must have a title for the reader."
+    assert hear(project, "a", rule) == []
+    asked = Memory(id="", content=rule, importance=0.85, source_session_id="b")
+    (one,) = Candidates(project).propose([Proposal(memory=asked)], least=0.65)
+    assert (one.memory.content, one.memory.importance, one.also) == (rule, 0.9, ("b:",))
+
+
 def test_what_two_sessions_taught_and_found_no_place_is_put_up_after_a_third(project):
     rule = "Every form of the shop must have a title for the reader."
     assert hear(project, "a", rule) == []
