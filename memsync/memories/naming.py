@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from memsync.index.tokens import word_parts
 from memsync.memories import commands
 from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, read_rows
 from memsync.memories.wrong_names import Wrong, find_wrong
@@ -37,6 +38,12 @@ _SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tr
 _FILES: Final = 40  # in which one of them may be defined
 _PATIENCE: Final = 0.5  # seconds that git may take for them
 _TOO_LARGE: Final[set[Path]] = set()  # work trees for which that was not enough, so that this process asks no more
+_MOST_EDITED: Final = 100  # files that differ from the last commit up to which they are one session's work
+# Parts of the names of files that many have, so that they name none alone.
+_COMMON: Final = frozenset(
+    "index main test tests spec util utils type types config app setup common helper helpers init base core page layout route routes"
+    " readme package changelog claude agents".split()
+)
 # What ends the name of a file, a host or an abbreviation rather than that of a symbol.
 _ENDINGS: Final = frozenset(
     "py pyi pyc js jsx mjs cjs ts tsx md mdx rst txt json jsonl toml yaml yml ini cfg conf lock sh bash zsh ps1 bat rs go c h cc cpp hpp"
@@ -69,18 +76,22 @@ _VAGUE: Final = frozenset(
 class Named:
     """What of the repository at *root* a text names; nothing where there is none.
 
-    What git must look for it begins to look for at once; `finish` waits for that.
+    What git must look for it begins to look for at once; `finish` waits for that. *is_agents*: it is of a session at work
+    here, so that a text that names nothing may be about a file that was edited, whose name its words have.
     """
 
-    def __init__(self, content: str, root: Path | None) -> None:
+    def __init__(self, content: str, root: Path | None, *, is_agents: bool = False) -> None:
         self.root = root
         self._content = content
         self._found: dict[str, None] = {}
         self._sought: list[str] = []
         self._search: Search | None = None
+        self._edited: Search | None = None
         self.wrong = _find_wrong(content, root)
         if root is not None:
             self._look(content, root)
+            if is_agents and not self._found and root not in _TOO_LARGE and find_git(root):
+                self._edited = Search.for_edited(root, without=".gobby", patience=_PATIENCE)
 
     def _look(self, content: str, root: Path) -> None:
         paths = dict(_find_paths(content, root))
@@ -100,9 +111,9 @@ class Named:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the search, if nobody has waited for it."""
-        if self._search:
-            self._search.close()
+        """End the searches, if nobody has waited for them."""
+        for search in filter(None, (self._search, self._edited)):
+            search.close()
 
     @property
     def is_sought(self) -> bool:
@@ -128,7 +139,21 @@ class Named:
             for one in told
             if one.split()[1] not in files and not any(each.startswith(f"{one} --") for each in told)
         )
-        return tuple(dict.fromkeys((*wrong, *found, *others)))[:_PIECES]
+        named = tuple(dict.fromkeys((*wrong, *found, *others)))[:_PIECES]
+        edited = self._edited.wait() if self._edited and not named else ()
+        return named or tuple(path for path in _find_edited(self._content, edited or ()) if _is_there(path, self.root))
+
+
+def _find_edited(content: str, rows: Sequence[str]) -> list[str]:
+    """Return the one or two files among the *rows* of git's status whose whole names are words of *content*."""
+    said = {word.removesuffix("s") for word in re.findall(r"[^\W\d_]+|\d+", content.lower())}
+    found = []
+    for path in (row[3:] for row in rows if row[:2].strip() != "D") if len(rows) <= _MOST_EDITED else ():
+        parts = word_parts(path.rpartition("/")[2].lstrip(".").partition(".")[0])
+        own = [part for part in parts if len(part) > 3 and part not in _COMMON]
+        if own and said.issuperset(part.removesuffix("s") for part in parts):
+            found.append(path)
+    return found if len(found) < 3 else []
 
 
 def _find_wrong(content: str, root: Path | None) -> Wrong:
@@ -204,7 +229,7 @@ def _begin_search(names: Sequence[str], root: Path) -> Search | None:
     if not names or root in _TOO_LARGE or not find_git(root):
         return None
     words = list(dict.fromkeys(_SPLIT.split(name)[-1] for name in names))
-    return Search(root, words, without=".gobby", patience=_PATIENCE)
+    return Search.for_words(root, words, without=".gobby", patience=_PATIENCE)
 
 
 def _find_defined(names: Sequence[str], paths: Sequence[str], root: Path) -> Iterator[str]:
@@ -259,22 +284,19 @@ _READING: Final = 0.5  # seconds for what a process has left in its pipe, which 
 
 
 class Search:
-    """Begins to look for *words*, each as a whole word, in the files at *top* that git does not ignore, but for those *without*.
+    """Begins to ask git, at *top*, for paths with *arguments*, which end each with a zero byte.
 
     It has *patience* seconds from now on; what it has found counts, whenever somebody waits for it. `close` ends it; nobody need have waited.
     """
 
-    def __init__(self, top: Path, words: Sequence[str], *, without: str, patience: float) -> None:
+    def __init__(self, top: Path, arguments: Sequence[str], *, patience: float) -> None:
         import subprocess
 
-        asked = [part for word in words for part in ("-e", word)]
-        # The last two against settings: colours in names, and submodules, with which git refuses untracked files.
-        options = ("-l", "-z", "-I", "-w", "-F", "--untracked", "--no-color", "--no-recurse-submodules")
         self._end = time.monotonic() + patience
         self._process: Popen[bytes] | None = None
         with suppress(OSError):  # there is no git
             self._process = subprocess.Popen(
-                [programs.find("git"), "grep", *options, *asked, "--", ".", f":!{without}"],
+                [programs.find("git"), *arguments],
                 cwd=top,
                 env={**clean_env(), **QUIET},
                 stdin=subprocess.DEVNULL,
@@ -282,8 +304,22 @@ class Search:
                 stderr=subprocess.DEVNULL,
             )
 
+    @classmethod
+    def for_words(cls, top: Path, words: Sequence[str], *, without: str, patience: float) -> Search:
+        """Look for *words*, each as a whole word, in the files at *top* that git does not ignore, but for those *without*."""
+        asked = [part for word in words for part in ("-e", word)]
+        # The last two against settings: colours in names, and submodules, with which git refuses untracked files.
+        options = ("-l", "-z", "-I", "-w", "-F", "--untracked", "--no-color", "--no-recurse-submodules")
+        return cls(top, ("grep", *options, *asked, "--", ".", f":!{without}"), patience=patience)
+
+    @classmethod
+    def for_edited(cls, top: Path, *, without: str, patience: float) -> Search:
+        """Look for the files at *top*, but for those *without*, that differ from the last commit or are new: each behind two letters and a space."""
+        options = ("--porcelain", "-z", "--no-renames", "--ignore-submodules", "--untracked-files=normal")
+        return cls(top, ("status", *options, "--", ".", f":!{without}"), patience=patience)
+
     def wait(self) -> list[str] | None:
-        """Return the paths of the files that have one of the words; None where there is no git, or it took too long."""
+        """Return the paths that git found; None where there is no git, or it took too long."""
         import subprocess
 
         if self._process is None:

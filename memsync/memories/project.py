@@ -403,7 +403,8 @@ class Project:
 
         scope = "private" if private else as_scope(scope) if scope else None
         root = None if (scope or self.default_scope) == "global" else self.layout.root
-        with Named(clean_content(content), root) as named:
+        is_agents = self.journal.writer == "agent" and not fields.get("anchors")
+        with Named(clean_content(content), root, is_agents=is_agents) as named:
             from memsync.memories.remember import remember  # the guards and their lexicon, while git looks
 
             return remember(self, content, fields, scope, named, source_type)

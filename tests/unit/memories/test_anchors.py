@@ -33,6 +33,42 @@ def find_named(content, root):
         return named.finish()
 
 
+@pytest.fixture
+def edited(repo):
+    """Return a repository in which a session has changed one file, added one and removed one, and left one as it was."""
+    for name in ("rate_limiter.py", "mail_queue.py", "order_form.py"):
+        (repo.root / name).write_text("x = 1\n")
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "begin")
+    (repo.root / "rate_limiter.py").write_text("x = 2\n")
+    (repo.root / "order_form.py").unlink()
+    (repo.root / "invoices.test.ts").write_text("x\n")
+    (repo.root / "utils.py").write_text("x\n")
+    return repo.root
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("The rate limiter counts by tenant, not by address", ["rate_limiter.py"]),
+        ("An invoice has no negative lines", ["invoices.test.ts"]),
+        ("The rate of mails is limited", []),  # not the whole name
+        ("The mail queue is emptied at night", []),  # nobody has edited it
+        ("An order form has a title", []),  # it is gone
+        ("Utils are for everybody", []),  # a name that many files have
+        ("The rate limiter is in mail_queue.py", ["mail_queue.py"]),  # what a text names counts alone
+    ],
+)
+def test_what_an_agent_remembers_is_about_the_file_that_was_edited_and_has_its_words_for_a_name(edited, content, found):
+    with Memsync.open(edited, env={"CLAUDE_CODE_SESSION_ID": "s1", "MEMSYNC_HOME": str(edited / "home")}) as project:
+        assert [text.partition("@")[0] for text in project.remember(content).entry.memory.anchors] == found
+
+
+def test_what_a_person_remembers_is_not_about_what_is_just_edited(edited):
+    with Memsync.open(edited, env={"MEMSYNC_HOME": str(edited / "home")}) as project:
+        assert project.remember("The rate limiter counts by tenant").entry.memory.anchors == ()
+
+
 @pytest.mark.parametrize(
     ("content", "found"),
     [

@@ -26,7 +26,7 @@ def tree(repo):
 
 
 def begin(tree, *words, patience=30.0):
-    return Search(tree, words, without=".gobby", patience=patience)
+    return Search.for_words(tree, words, without=".gobby", patience=patience)
 
 
 def test_the_files_that_have_a_word_whole_are_found_tracked_or_not(tree):
