@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from memsync.index.scale import LONG_QUERY, MEANING, MEANING_LONG
+from memsync.index.scale import LONG_QUERY, MEANING, MEANING_LONG_QUERY
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Meaning:
 
     def weight(self, words: int) -> float:
         """Return what meaning counts beside words, in a query of so many *words*."""
-        return max(self._weight, MEANING_LONG) if words >= LONG_QUERY else self._weight
+        return max(self._weight, MEANING_LONG_QUERY) if words >= LONG_QUERY else self._weight
 
     def calibrate(self, unrelated: float | None) -> None:
         """Take over what was measured before; None: measure when it is needed."""

@@ -38,10 +38,10 @@ from memsync.index.scale import (
     MISSED,
     NAMED,
     PATIENCE,
+    PROXIMITY,
     REVERSED,
     ROOM,
     SUBJECT,
-    TOGETHER,
     TOLD,
     VERBS,
 )
@@ -89,7 +89,7 @@ class Wording:
         if not found:
             return 0.0
         together = sum([share * self._pairs[pair] for pair, share in near.items()])
-        return TOGETHER * together / self._whole - LATE * lexical * (1 - early / found)
+        return PROXIMITY * together / self._whole - LATE * lexical * (1 - early / found)
 
 
 Words = tuple[str, ...]

@@ -41,6 +41,13 @@ def test_a_weak_match_is_named_in_a_dozen_words_with_its_id_and_how_to_read_it_w
     assert memsync("show", "mm-thumb", cwd=shop.root).out.count(TEXT) == 1
 
 
+def test_a_headline_shows_the_sentence_for_which_it_was_found_where_the_beginning_says_nothing_of_it(shop: GitRepo):
+    before = "This was decided in spring after the long outage of the old shop, by all of the platform team. "
+    shop.write_memories(memory_line("mm-long", before + TEXT) + memory_line("mm-other", "Carts expire after 14 days"))
+    told = tell(shop, WEAK)
+    assert "- [mm-long] … Thumbnails are rendered by the thumbor service behind the gateway, never in …" in told
+
+
 def test_json_has_the_text_and_the_ids_of_headlines_and_counts_none_of_them_as_given(shop: GitRepo):
     found = inject(shop, WEAK)
     assert (found["injected"], found["count"], found["headlines"]) == (False, 0, ["mm-thumb"])
