@@ -15,7 +15,6 @@ from memsync.cli.app import Answer, cli, command
 from memsync.cli.options import read_time
 from memsync.cli.terminal import track
 from memsync.errors import ConfigError, blaming
-from memsync.evals import pairs as trying
 from memsync.evals import questions as measuring
 from memsync.evals.memory_tests import open_session
 from memsync.evals.questions import FIGURES
@@ -33,7 +32,7 @@ _COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", "headl
 
 @cli.group("eval")
 def evaluate() -> None:
-    """Measure recall and dedup on your own questions and pairs."""
+    """Measure recall on your own questions and sessions."""
 
 
 @command(evaluate)
@@ -109,56 +108,6 @@ def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-@command(evaluate)
-@click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    metavar="OUT.jsonl",
-    type=click.Path(path_type=Path),
-    help="Write what became of every pair there, one a line.",
-)
-@click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
-def dedup(project: Project, /, files: tuple[Path, ...], out: Path | None, embedder: str | None) -> Answer:
-    """Remember the second text of each pair where the first is stored, and say what became of it.
-
-    PAIRS.jsonl has JSON lines with k, a (stored), b (new) and label: dup and
-    subsumes may be merged, every other label must not be; richer (a or b) says
-    which text should be kept. Nothing of your project is read but its settings;
-    no language model is asked. docs/dedup.md says what the figures mean.
-
-    \b
-    Examples:
-      memsync eval dedup pairs.jsonl
-      memsync eval dedup pairs.jsonl --out verdicts.jsonl --json
-    """
-    settings = project.settings
-    _choose_embedder(embedder, settings.embedder)
-    said = {
-        "memory.author": "nobody",
-        "memory.embedder": settings.embedder if embedder is None else embedder,
-        "janitor.dedup.auto_reject_threshold": settings.auto_reject_threshold,
-        "janitor.dedup.gray_zone_low": settings.gray_zone_low,
-        "janitor.dedup.strict": settings.dedup_strict,
-    }
-    read = {path: trying.read_pairs(path) for path in files}
-    tried = {path: list(trying.try_all(found, said, _track)) for path, found in read.items()}
-    every = [each for some in tried.values() for each in some]
-    if out:
-        _write_lines(out, (json.dumps(each.as_dict(), ensure_ascii=False) for each in every))
-    found = [{"file": str(path), **trying.figures(some)} for path, some in tried.items()]
-    overall = {"file": "overall", **trying.figures(every)}
-    shown = [*found, overall] if len(found) > 1 else found
-    return Answer({"files": found, "overall": overall}, "\n\n".join(map(_format_pairs, shown)))
-
-
-def _format_pairs(found: Mapping[str, Any]) -> str:
-    columns = list(next(iter(found["labels"].values()), {}))
-    rows = {label: {name: n for name, n in row.items() if n is not None} for label, row in found["labels"].items()}
-    figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
-    title = f"{render.one_line(found['file'])}: {render.count(found['pairs'], 'pair')}; merging has {figures}"
-    return "\n".join([title, *_align_rows(columns, rows)])
-
-
 def _align_rows(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     wide = max(map(len, rows), default=0)
     yield click.style(" " * wide + "".join(_spell_cell(name, name) for name in columns), bold=True)
@@ -201,14 +150,6 @@ def _format_report(found: Mapping[str, Any]) -> str:
 def _spell_cell(column: str, value: float | str | None) -> str:
     shown = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
     return shown.rjust(max(len(column), 5) + 2)
-
-
-def _format_title(found: Mapping[str, Any]) -> str:
-    asked = found["answerable"]["n"] + found["unanswerable"]["n"]
-    left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
-    return (
-        f"{render.one_line(found['suite'])}: {render.count(found['records'], 'record')}, {asked:,} questions{left_out}"
-    )
 
 
 @command(evaluate)

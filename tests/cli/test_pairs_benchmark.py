@@ -1,13 +1,16 @@
-"""Trying dedup on labelled pairs: how they are read, what becomes of them, and the figures."""
+"""`python -m benchmarks.pairs`: trying dedup on labelled pairs: how they are read, what becomes of them, and the figures."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from benchmarks.pairs import figures, read_pairs, try_all
 from memsync.errors import ImportFailed
-from memsync.evals.pairs import figures, read_pairs, try_all
 
 PAIRS = (
     {"k": "1", "a": "The tests need docker", "b": "the tests need Docker.", "label": "dup"},
@@ -87,3 +90,12 @@ def test_a_line_that_is_no_pair_is_named(tmp_path, rows, said):
 def test_a_missing_file_says_what_it_would_hold(tmp_path):
     with pytest.raises(ImportFailed, match="no such file; pairs are JSON lines with k, a, b and label"):
         read_pairs(tmp_path / "none.jsonl")
+
+
+def test_the_command_prints_the_figures_of_each_file(tmp_path):
+    path = written(tmp_path / "p.jsonl", PAIRS[:2])
+    run = [sys.executable, "-m", "benchmarks.pairs", str(path)]
+    done = subprocess.run(run, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["pairs"], found["precision"], found["recall"]) == (2, 1.0, 1.0)
+    assert found["labels"]["sibling"]["contradicts"] == 1.0

@@ -1,8 +1,14 @@
-"""How well dedup treats pairs of texts that somebody has labelled: reading them, trying them, figures."""
+"""How well dedup treats pairs of texts that somebody has labelled: `python -m benchmarks.pairs FILE.jsonl…`.
+
+A line has k, a (stored), b (new), label and perhaps richer, which says what text should be kept: "a" or "b". Pairs with the label dup
+or subsumes may be merged, all others must not be.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,3 +160,17 @@ def _shares(tried: Sequence[Tried]) -> dict[str, Any]:
 
 def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
+
+
+def main() -> None:
+    """Print what became of the pairs of each file that is named, by label."""
+    for name in sys.argv[1:]:
+        print(
+            json.dumps(
+                {"file": name, **figures([*try_all(read_pairs(Path(name)), {"memory.author": "nobody"})])}, indent=2
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()
