@@ -1,9 +1,9 @@
-"""Going through what a person should decide, by single keys or by options: `memsync review`, `janitor review` and `dedup …`."""
+"""Going through what a person should decide, by single keys or by options: `memsync review` and `janitor review`; and `dedup …`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import click
@@ -249,7 +249,7 @@ def _count_clusters(number: int) -> str:
 
 @memory.group()
 def dedup() -> None:
-    """See, review and reverse what dedup decided."""
+    """See, confirm and reverse what dedup decided."""
 
 
 @command(dedup)
@@ -280,52 +280,6 @@ def _describe_row(project: Project, row: Row) -> Iterator[str]:
     words = ("rejected", "kept") if said.rejected is not None else ("new", "old")
     yield f"    {words[0]}: {render.one_line(mark_text(row.rejected_text(), row.scope))}"
     yield f"    {words[1]} {short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
-
-
-@command(dedup, "review")
-def review_dedup(project: Project, /) -> Answer | None:
-    """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
-
-    Rejections of the very same text are confirmed at once. Without a terminal
-    the rest is only listed; `memsync janitor run --task review` lets a model
-    review it, where llm.provider names one.
-
-    \b
-    Example:
-      memsync dedup review
-    """
-    copies = reviewing.confirm_copies(project)
-    waiting = [row for row in reviewing.rows(project) if row.is_waiting]
-    if wants_json() or not sys.stdin.isatty():
-        lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
-        lines += [line for row in waiting for line in _describe_row(project, row)]
-        if waiting:
-            lines.append("`memsync dedup confirm ID…` where that was right, `memsync dedup reverse ID` where not")
-        value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
-        return Answer(value, "\n".join(lines))
-    confirmed = f"{render.count(copies, 'copy')} confirmed"
-    click.echo(f"{confirmed}, {len(waiting)} to review" if waiting else confirmed)
-    with terminal.keys() as key:
-        for number, row in enumerate(waiting, 1):
-            if not _ask_about(project, row, f"{number}/{len(waiting)}", key):
-                break
-    return None
-
-
-def _ask_about(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool:
-    """Show one pair, take one key, and return whether to go on."""
-    said = row.decision
-    why = f": {said.reasoning}" if said.reasoning else ""
-    click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
-    for line in _mark_differences(("rejected", row.rejected_text()), ("kept", row.kept_text())):
-        click.echo(line)
-    click.echo("y: rightly rejected, n: bring it back, s: later, q: stop ", nl=False)
-    pressed = terminal.press(key, ("y", "n", "s", "q", "\x04", ""))  # and the two ends of input
-    if pressed == "y":
-        reviewing.confirm(project, [row])
-    elif pressed == "n":
-        click.echo(_describe_reversal(project, reviewing.reverse(project, row)))
-    return pressed in ("y", "n", "s")
 
 
 def _describe_reversal(project: Project, result: reviewing.Reversed) -> str:

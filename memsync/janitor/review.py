@@ -141,13 +141,6 @@ def confirm(project: Project, chosen: Iterable[Row]) -> None:
         project.journal.note_change(f"confirmed {count(rest, 'decision')} of the dedup log")
 
 
-def confirm_copies(project: Project) -> int:
-    """Confirm every rejection of the very same text, which needs no review, and return how many there were."""
-    found = [row for row in rows(project) if row.is_copy]
-    confirm(project, found)
-    return len(found)
-
-
 def reverse(project: Project, row: Row) -> Reversed:
     """Bring back what *row* rejected, under its own id where that is free, unless a record says the same.
 
@@ -192,7 +185,7 @@ def find_reviews(project: Project, plan: Plan) -> None:
     left = _reviewed_by_model(project, waiting, plan)
     if left:
         plan.notes.append(
-            f"{count(left, 'rejection')} {'wait' if left > 1 else 'waits'} for a review; `memsync dedup review` shows them one by one"
+            f"{count(left, 'rejection')} {'wait' if left > 1 else 'waits'} for a review; `memsync review --kind rejection` shows them one by one"
         )
 
 

@@ -1,4 +1,4 @@
-"""`memsync memory dedup review` at a real terminal: one keypress per pair."""
+"""What dedup rejected, reviewed at a real terminal by `memsync review --kind rejection`: one keypress per pair."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def review(project, repo, line, monkeypatch) -> Callable[[list[str]], str]:
         for n, (decision, text) in enumerate(rows)
     )
     monkeypatch.chdir(repo.root)
-    return lambda keys: talk(["memory", "dedup", "review"], keys, "q: stop")
+    return lambda keys: talk(["review", "--kind", "rejection"], keys, "q quit")
 
 
 def outcome(project: Memsync) -> tuple[list[str], set[str]]:
@@ -62,10 +62,9 @@ def outcome(project: Memsync) -> tuple[list[str], set[str]]:
 
 
 def test_one_key_confirms_the_next_brings_back_and_the_last_leaves_it(review, project):
-    shown = review(["y", "n", "s"])
-    assert outcome(project) == (["confirmed", "reversed", "unreviewed", "confirmed"], {REJECTED[1]})
-    assert "1 copy confirmed, 3 to review" in shown
-    assert "3/3" in shown
+    shown = review(["a", "x", "j", "q"])
+    assert outcome(project) == (["confirmed", "reversed", "unreviewed", "unreviewed"], {REJECTED[1]})
+    assert "1/3" in shown
 
 
 def test_what_differs_is_marked(review):
@@ -76,8 +75,8 @@ def test_what_differs_is_marked(review):
 
 @pytest.mark.parametrize("key", ["q", "\x04", "Q"])
 def test_stopping_keeps_what_was_decided(review, project, key):
-    review(["?\x1b[Ay", key])  # other keys count for nothing
-    assert outcome(project) == (["confirmed", "unreviewed", "unreviewed", "confirmed"], set())
+    review(["?\x1b[Aa", key])  # other keys count for nothing
+    assert outcome(project) == (["confirmed", "unreviewed", "unreviewed", "unreviewed"], set())
 
 
 def test_remember_at_a_terminal_asks_whether_it_replaces_what_it_contradicts(project, repo, monkeypatch):

@@ -22,7 +22,6 @@ SAME = {offer.command: offer.name for offer in OFFERS if not offer.command.start
 COMMAND_OF = {tool: command for command, tool in SAME.items()}
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
-    "memory dedup review": "asks a person, a key a pair; the other three are its parts",
     "memory anchor": "update_memory has anchors",
     "memory candidates": "what was proposed waits for a person to look at it",
     "memory approve": "as above",

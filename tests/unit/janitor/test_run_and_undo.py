@@ -370,14 +370,6 @@ def test_where_both_were_kept_there_is_nothing_to_reverse(project, put):
         review.reverse(project, only_row(project))
 
 
-def test_the_very_same_text_needs_no_review(project, put, line):
-    put(RICH)
-    rejected(project, line("mm-x", RICH), "hash_exact")
-    rejected(project, line("mm-y", POOR), "auto_reject")
-    assert review.confirm_copies(project) == 1
-    assert [row.decision.review_status for row in review.rows(project)] == ["unreviewed", "confirmed"]
-
-
 def test_without_a_model_the_janitor_confirms_copies_and_counts_the_rest(project, put, line):
     put(RICH)
     rejected(project, line("mm-x", RICH), "hash_exact")
@@ -385,7 +377,7 @@ def test_without_a_model_the_janitor_confirms_copies_and_counts_the_rest(project
     plan = survey(project, ["review"])
     assert plan.steps == [Confirm("project", (1,), "the same text")]
     assert plan.notes == [
-        "1 rejection waits for a review; `memsync dedup review` shows them one by one",
+        "1 rejection waits for a review; `memsync review --kind rejection` shows them one by one",
     ]
 
 
