@@ -9,7 +9,7 @@ from memsync.errors import closest
 from memsync.index.embed import Embedder, Meaning
 from memsync.index.scale import MEANING, MEANING_DEEP
 
-FORMS: Final = ("builtin", "none", "minilm", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
+FORMS: Final = ("builtin", "none", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
 
 
 def choose(spec: str) -> Meaning | None:
@@ -34,10 +34,6 @@ def open_named(spec: str) -> Embedder:
         ValueError: it names none; the message lists the forms.
     """
     kind, _, rest = spec.partition(":")
-    if spec == "minilm":
-        from memsync.index.model_folder import minilm
-
-        return minilm()
     if kind == "model2vec" and rest:
         from memsync.index.model_folder import model2vec
 

@@ -21,8 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from memsync import net
-from memsync.index.embed import EmbedderFailed
-from memsync.index.provider_rows import filled, unit
+from memsync.index.embed import EmbedderFailed, filled, unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

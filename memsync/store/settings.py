@@ -48,7 +48,7 @@ class Settings(NamedTuple):
         "memory.headlines", True, "name the three best weak matches in a dozen words where nothing is given"
     )
     embedder: str = _setting(
-        "memory.embedder", "builtin", "what finds by meaning: builtin, none, minilm, … (docs/recall.md)"
+        "memory.embedder", "builtin", "what finds by meaning: builtin, none, openai:MODEL@URL, … (docs/recall.md)"
     )
     enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked")
     injection_limit: int = _setting(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from loopback import Loopback
 
 from memsync.index.embed import Embedder
 from memsync.index.embedders import choose, open_named
-from memsync.index.model_folder import minilm
 from memsync.index.static import StaticEmbedder
 
 WORDS = "[UNK] the tests need docker deploy runs on friday use tabs not spaces café 日本語 naïve".split()
@@ -55,53 +53,17 @@ def sentence_transformers_folder(tmp_path_factory) -> Path:
     return path
 
 
-def minilm_folder(path: Path) -> Path:
-    """Write a tiny BERT with random weights, as its package has a real one."""
-    path.mkdir()
-    pieces = [
-        "[PAD]",
-        "[CLS]",
-        "[SEP]",
-        "[UNK]",
-        *"the tests need docker deploy runs on friday use tabs not spaces".split(),
-    ]
-    (path / "vocab.txt").write_text("\n".join(pieces))
-    (path / "config.json").write_text("{}")
-    draw, size = np.random.default_rng(7).normal, 24
-    parts = ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"]
-    linear = {**dict.fromkeys(parts, (size, size)), "intermediate.dense": (48, size), "output.dense": (size, 48)}
-    shapes = {
-        f"embeddings.{name}_embeddings.weight": (rows, size)
-        for name, rows in (("word", len(pieces)), ("position", 256), ("token_type", 2))
-    }
-    for name, shape in linear.items():
-        shapes |= {f"encoder.layer.0.{name}.weight": shape, f"encoder.layer.0.{name}.bias": shape[:1]}
-    for name in ("embeddings", "encoder.layer.0.attention.output", "encoder.layer.0.output"):
-        shapes |= {f"{name}.LayerNorm.{part}": (size,) for part in ("weight", "bias")}
-    head, data = {}, b""
-    for name, shape in shapes.items():
-        raw = draw(size=shape).astype("<f4").tobytes()
-        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(head).encode()
-    text += b" " * (-len(text) % 8)
-    (path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
-    return path
-
-
 @pytest.fixture
 def server() -> Iterator[Loopback]:
     with Loopback() as made:
         yield made
 
 
-@pytest.fixture(params=["builtin", "minilm", "model2vec", "sentence-transformers", "openai"])
+@pytest.fixture(params=["builtin", "model2vec", "sentence-transformers", "openai"])
 def embedder(request, tmp_path) -> Embedder:
     match request.param:
         case "builtin":
             return StaticEmbedder()
-        case "minilm":
-            return minilm(minilm_folder(tmp_path / "model"))
         case "model2vec":
             return open_named(f"model2vec:{model2vec_folder(tmp_path / 'model')}")
         case "sentence-transformers":
