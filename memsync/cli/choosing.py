@@ -96,9 +96,6 @@ def find_refs(project: Project, words: Sequence[str], scope: Scope | None = None
 
     An id that begins with mm- is one, and so is a text in quotes on its own; other words go together, and name the memory
     that holds all of them. Where several do, a person chooses.
-
-    Raises:
-        MemsyncError: several fit and nobody is there to choose, or none does.
     """
     if all(map(_is_id, words)):
         return list(words)

@@ -60,11 +60,7 @@ def require_person(project: Project, what: str) -> None:
 
 
 def let_secrets_pass(project: Project, *, wanted: bool) -> None:
-    """Have what looks like a secret pass where `--allow-secret` is *wanted*, which a person may say alone.
-
-    Raises:
-        MemsyncError: this is the shell of an agent.
-    """
+    """Have what looks like a secret pass where `--allow-secret` is *wanted*, which a person may say alone."""
     if wanted:
         require_person(project, "let pass what looks like a secret")
     project.vetting.allows_secrets = wanted

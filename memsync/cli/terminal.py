@@ -54,11 +54,7 @@ def page(text: str) -> None:
 
 
 def edit(text: str = "", extension: str = ".md") -> str | None:
-    """Return what somebody makes of *text* in their editor ($VISUAL, $EDITOR, or one that is there); None: nothing was saved.
-
-    Raises:
-        UsageError: there is none, or nobody who could use it.
-    """
+    """Return what somebody makes of *text* in their editor ($VISUAL, $EDITOR, or one that is there); None: nothing was saved."""
     return click.edit(text, editor=_find_editor(), extension=extension)
 
 

@@ -66,11 +66,7 @@ class Outcome(NamedTuple):
 
 
 def path_of(project: Project) -> Path:
-    """Return where the tests of *project* are.
-
-    Raises:
-        NoStore: it has no store in a work tree.
-    """
+    """Return where the tests of *project* are."""
     return project.layout.place("project").directory / TESTS
 
 
@@ -118,11 +114,7 @@ def open_as_cloned(project: Project) -> Iterator[Project]:
 
 @contextmanager
 def open_past(project: Project, rev: str) -> Iterator[Project]:
-    """Open them as they were at *rev*, in an empty place that has what they are anchored to.
-
-    Raises:
-        NoHistory: *rev* names no commit.
-    """
+    """Open them as they were at *rev*, in an empty place that has what they are anchored to."""
     with events.at(project, rev) as past:
         past.stores.refresh()
         assert past.layout.root

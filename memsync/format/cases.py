@@ -49,11 +49,7 @@ class Case(NamedTuple):
 
 
 def read_cases(data: bytes, name: str) -> list[Case]:
-    """Return the tests in *data*, the file *name*; blank lines are none.
-
-    Raises:
-        MemsyncError: a line is no test; the message has its number.
-    """
+    """Return the tests in *data*, the file *name*; blank lines are none."""
     rows = ((number, bare(raw).strip()) for number, raw in enumerate(data.split(b"\n"), 1))
     return [_read_case(number, raw, f"{name}:{number}") for number, raw in rows if raw]
 

@@ -186,11 +186,7 @@ def settings(program: str) -> dict[str, str]:
 
 
 def install(top: Path) -> list[str]:
-    """Make the drivers known to the clone of *top*, for all its worktrees, and say what was done.
-
-    Raises:
-        GitRefused: git does not write its configuration.
-    """
+    """Make the drivers known to the clone of *top*, for all its worktrees, and say what was done."""
     found = list_missing(top)
     for name, value in found.items():
         _set(top, "--replace-all", name, value)

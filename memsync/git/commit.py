@@ -52,11 +52,7 @@ class Committed(NamedTuple):
 
 
 def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
-    """Commit what the memory file is now, and nothing else; the last commit is replaced if it is ours and unpushed.
-
-    Raises:
-        GitRefused: as when git knows no name for the author, or cannot sign. Nothing was committed.
-    """
+    """Commit what the memory file is now, and nothing else; the last commit is replaced if it is ours and unpushed."""
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     branch = checkout.ask("symbolic-ref", "-q", "HEAD")

@@ -262,9 +262,6 @@ def steps(
     was committed before *born*, what came before that is not read. Lines of a file that is new are those of *known*
     where it has them: the first commit of a large one holds no second copy. What *pick* left of
     each version is taken from *held* where it has it, or put there, up to 8 MB.
-
-    Raises:
-        NoHistory: git failed.
     """
     paths = [name if name.startswith(":(") else f":(top,literal){name}" for name in names]
     earliest = born.timestamp() if born else -math.inf
@@ -340,11 +337,7 @@ class _Versions:
 
 
 def versions(root: Path, path: str) -> Iterator[bytes]:
-    """Yield each version of the file that a branch, tag or stash leads to, newest first.
-
-    Raises:
-        NoHistory: git failed.
-    """
+    """Yield each version of the file that a branch, tag or stash leads to, newest first."""
     revs = list_all(root)
     paths = [f":(top,literal){name}" for name in names_of(root, path, revs)]
     rows = (line for line in _lines(root, "log", *_RAW, "--format=", *revs, "--", *paths) if line)
@@ -417,9 +410,6 @@ def list_dates(root: Path, name: str, *revs: str) -> list[tuple[str, datetime]]:
     """Return each commit that led to *revs* and touched the file *name*, in the order of `history.steps`, with its author's date.
 
     A date that no calendar has is the latest of all.
-
-    Raises:
-        NoHistory: git failed.
     """
     rows = (row.split(" ") for row in _lines(root, *_DATES, *revs, "--", f":(top,literal){name}"))
     return [(commit, _read_date(seconds)) for commit, seconds in rows]

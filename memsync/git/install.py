@@ -208,9 +208,6 @@ def install(layout: Layout) -> list[str]:
 
     A script for a shell gets the block behind its first line; any other hook
     is renamed to `NAME.memsync-prev` and goes on after ours.
-
-    Raises:
-        GitRefused, StoreError
     """
     assert layout.git is not None
     assert layout.root is not None

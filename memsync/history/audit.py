@@ -85,11 +85,7 @@ def _search_file(path: Path, allow: Allow) -> Iterator[Exposure]:
 
 
 def past(project: Project) -> list[Exposure]:
-    """Return what commits brought in, of every branch, tag and stash, the oldest first; each secret once.
-
-    Raises:
-        NoHistory: not in git, or git failed.
-    """
+    """Return what commits brought in, of every branch, tag and stash, the oldest first; each secret once."""
     where = files_of(project)
     found: dict[tuple[str, str | None], Exposure] = {}
     for exposure, name in _search_history(where, check.AllowLists(where.root)):

@@ -69,11 +69,7 @@ def leave_out_private(project: Project, found: Difference) -> Difference:
 
 
 def difference(project: Project, span: str = "HEAD") -> Difference:
-    """Return what changed from A to B for *span* "A..B", since they parted for "A...B", from A to the work tree for "A".
-
-    Raises:
-        NoHistory: an end names no commit.
-    """
+    """Return what changed from A to B for *span* "A..B", since they parted for "A...B", from A to the work tree for "A"."""
     files = files_of(project)
     old, dots, new = span.partition("...") if "..." in span else span.partition("..")
     is_head = old in ("", "HEAD")  # which names no commit before the first one

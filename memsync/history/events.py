@@ -302,11 +302,7 @@ def as_blame(found: Sequence[tuple[str, Event]], remarks: Sequence[str]) -> dict
 
 @contextmanager
 def at(project: Project, rev: str) -> Iterator[Project]:
-    """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees.
-
-    Raises:
-        NoHistory: *rev* names no commit.
-    """
+    """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees."""
     files = files_of(project)
     commit = history.resolve(files.root, rev)
     (data,) = history.read(files.root, [(commit.id, files.path)])
@@ -414,9 +410,6 @@ def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | N
     Where nothing that led to HEAD has one, those of every branch, tag and stash.
 
     None: its lines cannot be told from others without reading all.
-
-    Raises:
-        NoHistory: there is no git.
     """
     files = files_of(project)
     head = history.head(files.root)
@@ -438,10 +431,6 @@ def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | N
 
 
 def find_uncommitted(project: Project, files: Files, commit: str) -> list[Event]:
-    """Return how the work tree differs from *commit*, a whole name or "" before the first one, as `differences` does.
-
-    Raises:
-        NoHistory: git failed.
-    """
+    """Return how the work tree differs from *commit*, a whole name or "" before the first one, as `differences` does."""
     known = lines_known(project)
     return differences_now(project, read_live(files.root, files.path, commit, known) if commit else {})

@@ -233,9 +233,6 @@ def read_stretch(
     """Return what *most* commits did, behind *skip* others that led to *tip*; without one to HEAD, and not committed yet.
 
     After *seconds* no further one is read, but for the first: of a large file a few are read in a second.
-
-    Raises:
-        NoHistory: there is no git, or *tip* names no commit.
     """
     files = files_of(project)
     end = time.monotonic() + seconds

@@ -90,11 +90,7 @@ class Match(NamedTuple):
 
 
 def find_anchored(project: Project, touched: Touched) -> list[Match]:
-    """Return the memories that are due where that is *touched*, or anchored to it, each by the anchor that fits best.
-
-    Raises:
-        StoreUnreadable, OutsideTree
-    """
+    """Return the memories that are due where that is *touched*, or anchored to it, each by the anchor that fits best."""
     root, keys = project.layout.root, frozenset(touched.keys)
     matches: list[Match] = []
     blocks = _Blocks(root, touched) if root else None
@@ -125,11 +121,7 @@ def find_anchored(project: Project, touched: Touched) -> list[Match]:
 
 
 def find_failing(project: Project, error: str) -> list[Match]:
-    """Return the memories that wait for a failure that says *error*.
-
-    Raises:
-        StoreUnreadable, OutsideTree
-    """
+    """Return the memories that wait for a failure that says *error*."""
     found = []
     for scope, memory, _ in _list_anchored(project):
         if due := next((text for text in memory.triggers if triggers.fails(text, error)), ""):
@@ -142,11 +134,7 @@ def find_failing(project: Project, error: str) -> list[Match]:
 
 
 def find_about(project: Project, used: Sequence[str]) -> list[Match]:
-    """Return the memories that are about one of the names *used*, which no more than a few are.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
+    """Return the memories that are about one of the names *used*, which no more than a few are."""
     if project.layout.root is None or not used:
         return []
     path = lookup.path_of(os.path.realpath(project.layout.root), project.env)

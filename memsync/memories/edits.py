@@ -212,11 +212,7 @@ def get_own(project: Project, ref: str, scope: Scope | None) -> Entry:
 
 
 def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
-    """Return the memories that *refs* name, each once.
-
-    Raises:
-        MemoryNotFound, AmbiguousId
-    """
+    """Return the memories that *refs* name, each once."""
     return tuple({entry.id: entry for entry in map(project.get, refs)}.values())
 
 

@@ -84,12 +84,7 @@ def refuse_itself(memory_id: str, found: Iterable[str]) -> None:
 
 
 def resolve(project: Project, given: Collection[str]) -> tuple[str, ...]:
-    """Return links as they are stored: with whole ids, each once.
-
-    Raises:
-        InvalidMemory: one is spelled in another way.
-        MemoryNotFound, AmbiguousId, SkillNotFound: one leads nowhere.
-    """
+    """Return links as they are stored: with whole ids, each once."""
     return tuple(dict.fromkeys(str(_resolve(project, text)) for text in given if text.strip()))
 
 

@@ -198,11 +198,7 @@ def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Re
 
 
 def count_all(project: Project) -> int:
-    """Return how many memories the stores have, archived ones too; where the rows know that, none is read.
-
-    Raises:
-        StoreUnreadable, OutsideTree
-    """
+    """Return how many memories the stores have, archived ones too; where the rows know that, none is read."""
     if (found := project.finder.file.ask(lambda rows: rows.count())) is None:
         project.stores.refresh()
         found = sum(len(store.memories()) for store in project.stores.values())

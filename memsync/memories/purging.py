@@ -105,11 +105,7 @@ def _drop_rows(local: Path, ids: Collection[str], texts: Collection[str], *, pri
 
 @contextmanager
 def lock_mirrors(local: Path) -> Iterator[Path]:
-    """Yield the file of what the mirrors of *local* said, which nobody else changes meanwhile; no store may be locked before.
-
-    Raises:
-        LockTimeout, StoreNotWritable
-    """
+    """Yield the file of what the mirrors of *local* said, which nobody else changes meanwhile; no store may be locked before."""
     with lock(local / f"{MIRRORS}.lock"):
         yield local / MIRRORS
 

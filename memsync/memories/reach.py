@@ -69,12 +69,7 @@ def walk(project: Project) -> Iterator[tuple[Project, Scope, Store]]:
 
 
 def find_inherited(project: Project, ref: str, error: MemoryNotFound) -> Entry:
-    """Return the memory that *ref* names in a store above.
-
-    Raises:
-        MemoryNotFound: there is none, and *error* says so.
-        AmbiguousId
-    """
+    """Return the memory that *ref* names in a store above."""
     if project.above is None:
         raise error
     with suppress(MemoryNotFound):
@@ -90,11 +85,7 @@ def list_hidden(project: Project) -> set[str]:
 
 
 def search_all(project: Project, query: str, filters: Filters, *, limit: int) -> Recall:
-    """Return what answers *query* in *project* and in the stores above, best first, not marked yet.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
+    """Return what answers *query* in *project* and in the stores above, best first, not marked yet."""
     found = search(project, query, filters, limit=limit)
     if (above := project.above) is None or "project" not in filters.scopes:
         return found
@@ -143,11 +134,7 @@ def _worth_of(hit: Hit) -> float:
 
 
 def recall_in(projects: Sequence[Project], query: str | None, filters: Filters, *, limit: int | None = None) -> Recall:
-    """Return what answers *query* in any of *projects*, best first; without a query the most important. Counts no use.
-
-    Raises:
-        ConfigError, StoreUnreadable, OutsideTree
-    """
+    """Return what answers *query* in any of *projects*, best first; without a query the most important. Counts no use."""
     limit = projects[0].settings.recall_limit if limit is None else limit
     found = []
     for number, project in enumerate(projects):

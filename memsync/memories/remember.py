@@ -91,11 +91,7 @@ class Draft(NamedTuple):
 
 
 def _clean(project: Project, given: Fields, content: str | None, root: Path | None) -> dict[str, Any]:
-    """Return *content* and the fields of *given* that are not None, in the form that is stored; anchors where there is a *root*.
-
-    Raises:
-        InvalidMemory
-    """
+    """Return *content* and the fields of *given* that are not None, in the form that is stored; anchors where there is a *root*."""
     if unknown := given.keys() - Fields.__annotations__.keys():
         raise TypeError(f"a memory has no field {min(unknown)!r}")
     said = {"content": content, **given}

@@ -186,22 +186,13 @@ class Screening:
                 Approvals(self._layout).add([self._as_rule(entry)])
 
     def approve(self, entry: Entry) -> None:
-        """Let agents be given *entry*, or a rule ask, as it is now: a person has read it.
-
-        Raises:
-            NoStore: there is no home store to note it in.
-            StoreError
-        """
+        """Let agents be given *entry*, or a rule ask, as it is now: a person has read it."""
         keep_key(self._layout)
         Approvals(self._layout).add([self._instruction(entry)])
         self._note_change(f"approved {shown_id(entry.id)}", f"approve {entry.id} --revoke")
 
     def revoke(self, entry: Entry) -> bool:
-        """Take the approvals of *entry* back, and tell whether there was one.
-
-        Raises:
-            StoreError
-        """
+        """Take the approvals of *entry* back, and tell whether there was one."""
         names = [self._instruction(entry).name, self._as_rule(entry).name]
         is_done = bool(Approvals(self._layout).remove(names))
         if is_done:

@@ -21,11 +21,7 @@ _WIDTH: Final = 92
 
 
 def tell(*, keep: bool = False) -> Iterator[str]:
-    """Yield the lines of the story; each is the result of the real thing.
-
-    Raises:
-        MemsyncError: something did not work as the story says.
-    """
+    """Yield the lines of the story; each is the result of the real thing."""
     directory = Path(tempfile.mkdtemp(prefix="memsync-demo-"))
     try:
         yield from _chapters(directory)

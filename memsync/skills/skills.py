@@ -350,11 +350,7 @@ class Skills:
         return [replace(entry, path=directory / target.name / SKILL_FILE) for target, (entry, _) in copies.items()]
 
     def store_to_write(self, scope: Scope) -> SkillStore:
-        """Return the store of *scope* for a write.
-
-        Raises:
-            NoStore: there is none here, or stealth is on and it is the project's.
-        """
+        """Return the store of *scope* for a write."""
         place = self._project.layout.place(scope)
         self._project.stores.allow_write(place.scope, place.skills)
         return self.stores[place.scope]

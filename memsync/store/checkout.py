@@ -291,10 +291,6 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
     Of a block of whole lines after the other it takes what the third argument makes of it, so that a process that
     stays need not hold a large file at once.
     All of them come from one `git cat-file --batch` of GitPython, by the rules of `Checkout`.
-
-    Raises:
-        GitRefused: that ended before it had answered.
-        StoreUnreadable: the filter of the file does not give its text here.
     """
     import subprocess
 

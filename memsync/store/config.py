@@ -36,12 +36,7 @@ class Loaded(NamedTuple):
 
 
 def load(layout: Layout) -> Loaded:
-    """Read the settings files of *layout*; a missing file says nothing.
-
-    Raises:
-        ConfigError: a file of the user's is not YAML or has a value of the wrong kind.
-        StoreUnreadable, OutsideTree: it cannot be read.
-    """
+    """Read the settings files of *layout*; a missing file says nothing."""
     return _Reading(layout).read(layout.global_, layout.project, layout.private)
 
 
@@ -150,11 +145,7 @@ def _flatten(tree: Mapping[Any, Any], prefix: str = "") -> Iterable[tuple[str, A
 
 
 def check_text(text: str, path: Path, *, is_lenient: bool = False) -> dict[str, Any]:
-    """Return the settings that *text*, of the file *path*, says, by key; where that *is_lenient* those before the first that is none.
-
-    Raises:
-        ConfigError: one is unknown or has a value that does not fit.
-    """
+    """Return the settings that *text*, of the file *path*, says, by key; where that *is_lenient* those before the first that is none."""
     found: dict[str, Any] = {}
     with suppress(*[ConfigError] * is_lenient):
         for key, value in _flatten(_read_text(text.encode(), path)):

@@ -60,11 +60,7 @@ def read(path: Path) -> tuple[bytes, Stamp]:
 
 @contextmanager
 def open_to_read(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
-    """Open *path*, and give it with its stamp; what is empty and ABSENT if there is no file.
-
-    Raises:
-        StoreUnreadable, OutsideTree: as `read` does.
-    """
+    """Open *path*, and give it with its stamp; what is empty and ABSENT if there is no file."""
     try:
         file: BinaryIO = open(below.open_file(path, os.O_RDONLY), "rb", _BLOCK)  # noqa: SIM115 - closed below
     except (FileNotFoundError, NotADirectoryError):

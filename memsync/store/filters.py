@@ -74,9 +74,6 @@ def smudge(checkout: Checkout, path: str, data: bytes, name: str = "") -> bytes:
 
     *name* is what git calls it, an object or REV:PATH, where the caller knows. What git-lfs or git-crypt made is
     read by that, where the attributes of today give the file no filter any more.
-
-    Raises:
-        StoreUnreadable: the filter of the file does not give its text here.
     """
     if not may_be_stored(path, data):
         return data

@@ -170,11 +170,7 @@ def range_of(key: str) -> str:
 
 
 def get(settings: Settings, key: str) -> Any:
-    """Return the value of the dotted *key*.
-
-    Raises:
-        ConfigError: there is no such setting.
-    """
+    """Return the value of the dotted *key*."""
     return getattr(settings, FIELDS[name_of(key)])
 
 
@@ -186,11 +182,7 @@ def spell(value: object) -> str:
 
 
 def name_of(key: str) -> str:
-    """Return the name of the setting that *key* or an alias of it means.
-
-    Raises:
-        ConfigError: there is no such setting.
-    """
+    """Return the name of the setting that *key* or an alias of it means."""
     return find_spec(key).key
 
 
@@ -208,11 +200,7 @@ def find_spec(key: str) -> Spec:
 
 
 def parse_value(key: str, value: object) -> Any:
-    """Return *value* (text, or what YAML made of it) as the type of the setting *key*.
-
-    Raises:
-        ConfigError: it does not fit.
-    """
+    """Return *value* (text, or what YAML made of it) as the type of the setting *key*."""
     spec = find_spec(key)
     kind = type(spec.default)
     if kind is bool:

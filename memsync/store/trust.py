@@ -330,12 +330,7 @@ def read_consented(layout: Layout) -> list[str]:
 
 
 def consent(layout: Layout, secrets: Iterable[Secret]) -> None:
-    """Note that *secrets* are none; what is known already is not noted again.
-
-    Raises:
-        NoStore: there is no home store to note it in.
-        StoreError
-    """
+    """Note that *secrets* are none; what is known already is not noted again."""
     place = layout.place("private")
     known = read_consented(layout)
     new = [secret.fingerprint for secret in secrets if secret.fingerprint not in known]

@@ -26,11 +26,7 @@ _LONGEST: Final = 256  # characters of one that is kept
 
 
 def read_utf8(data: bytes, name: str, error: type[Exception], do: str = "save it as UTF-8") -> str:
-    """Return the text of *data*, without a mark of its order of bytes.
-
-    Raises:
-        error: it is not UTF-8; the message has *name*, the place and what to *do*.
-    """
+    """Return the text of *data*, without a mark of its order of bytes."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as found:

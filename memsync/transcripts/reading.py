@@ -47,9 +47,6 @@ def read_all(paths: Iterable[Path], track: Callable[[Iterable[Any]], Iterable[An
     """Return the sessions of *paths*: transcripts, folders of them, or git repositories with Entire's checkpoints.
 
     What cannot be read of a file is counted. What comes twice, as one file resumes another, counts once.
-
-    Raises:
-        ImportFailed: a path is not there, or cannot be read.
     """
     sources: list[Source] = []
     absent = 0
@@ -104,11 +101,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def read_file(path: Path) -> Session | None:
-    """Return the session in *path*; None if it is not a transcript that we know.
-
-    Raises:
-        ImportFailed: it cannot be read.
-    """
+    """Return the session in *path*; None if it is not a transcript that we know."""
     return read_session(Source(partial(read_lines, path), str(path)), set())
 
 
