@@ -258,7 +258,7 @@ def _janitor(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Tidy up, or only look, as `janitor.automatic` says, at most once a day."""
     if turn.session.project.settings.janitor_automatic == "off":  # what it needs takes long to load
         return {"status": "nothing", "reason": "janitor.automatic is off"}
-    from memsync.janitor.daily import run_daily
+    from memsync.janitor.run import run_daily
 
     return run_daily(turn.session.project)
 

@@ -35,7 +35,7 @@ from memsync.system.texts import read_utf8
         ("proposals", "init extract candidates approve reject"),
         ("janitor", "enrich"),
         ("editing", "anchor"),
-        ("privacy", "share unshare audit"),
+        ("editing", "share unshare audit"),
         ("review", "dedup"),
         ("transfer", "import export"),
     ),

@@ -16,9 +16,9 @@ from memsync.cli.app import Answer, cli, command
 from memsync.cli.words import is_dialogue
 from memsync.clients import facts
 from memsync.errors import UsageError
-from memsync.format.as_json import as_json
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
+from memsync.memories.results import as_json
 from memsync.setup import installing, purging
 from memsync.setup.demo import tell
 from memsync.setup.doctor import Finding, examine, fix_findings

@@ -17,7 +17,6 @@ from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import memory, read_text
 from memsync.cli.options import model_option, read_time, require_person, yes_option
 from memsync.errors import ImportFailed, MemoryNotFound, Remedy, UsageError
-from memsync.format.as_json import as_json
 from memsync.format.scopes import read_scope
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
@@ -28,7 +27,7 @@ from memsync.learn.scan import start
 from memsync.learn.session_end import LEAST_OF_ONE, MOST_OF_ONE
 from memsync.learn.transcripts import list_here
 from memsync.memories.project import Project
-from memsync.memories.results import RELATIONS, Entry
+from memsync.memories.results import RELATIONS, Entry, as_json
 from memsync.memories.screening import is_rule, is_surely_due
 from memsync.memories.similar import Similar
 from memsync.poison.guard import shown_type

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli import terminal
-from memsync.format.as_json import as_json
-from memsync.memories.results import RELATIONS, Entry, Remembered
+from memsync.memories.results import RELATIONS, Entry, Remembered, as_json
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, short_id, shown_id
 from memsync.system import texts

@@ -13,15 +13,15 @@ from memsync.agents.notes import scope_of
 from memsync.agents.serving import list_servers
 from memsync.cli import terminal
 from memsync.cli.app import Answer, cli, command
-from memsync.cli.mirror import format_mirrored
 from memsync.cli.render import count, memories, one_line, waiting
-from memsync.format.as_json import as_json
-from memsync.janitor.daily import read_report
+from memsync.cli.transfer import format_mirrored
+from memsync.janitor.run import read_report
 from memsync.learn.candidates import Candidates
 from memsync.memories.listing import StoreStatus
 from memsync.memories.project import Project
-from memsync.memories.sync import Synced
-from memsync.memories.sync import sync as run
+from memsync.memories.results import as_json
+from memsync.memories.sharing import Synced
+from memsync.memories.sharing import sync as run
 from memsync.records import short_id
 from memsync.setup import installing
 from memsync.setup.client_status import ClientStatus, check_server, survey

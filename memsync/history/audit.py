@@ -12,8 +12,7 @@ from memsync.errors import OutsideTree
 from memsync.format import jsonl
 from memsync.git import check, history
 from memsync.git.history import Commit
-from memsync.history.events import describe_commit
-from memsync.history.lines import Files, files_of
+from memsync.history.events import Files, describe_commit, files_of
 from memsync.memories.project import Project
 from memsync.secrets import Allow, Secret, describe, redact, scan
 from memsync.store import files

@@ -19,7 +19,7 @@ from memsync.errors import MemsyncError
 from memsync.format.scopes import read_scope
 from memsync.git import history
 from memsync.history import audit
-from memsync.history.lines import files_of, lines_known, read_live
+from memsync.history.events import files_of, lines_known, read_live
 from memsync.janitor import review
 from memsync.janitor.clusters import Kept, Track, list_losses, make_merge, untracked
 from memsync.janitor.likely import find_clusters, find_settled, make_key

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed, InvalidSkill, LlmError, Part, Remedy, UsageError
-from memsync.format.as_json import as_json
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
 from memsync.llm.answers import TEXT, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm
 from memsync.memories.project import Project
+from memsync.memories.results import as_json
 from memsync.records import clean_tags
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry

@@ -10,10 +10,9 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
-from memsync.format.as_json import as_json
 from memsync.mcp.tool import Desk, shown
 from memsync.memories.project import Project
-from memsync.memories.results import list_entries
+from memsync.memories.results import as_json, list_entries
 from memsync.records import shown_id
 
 if TYPE_CHECKING:

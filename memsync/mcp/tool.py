@@ -25,10 +25,10 @@ from memsync.agents.past import find_caller
 from memsync.agents.session import RecallSession, spell_out
 from memsync.agents.start import stand_in
 from memsync.errors import MemsyncError, Remedy, closest, suggest
-from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief
 from memsync.mcp.early import CARD, STARTED, shows_cards
 from memsync.memories.project import Project
+from memsync.memories.results import as_json
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import FIELDS, shown_id
 from memsync.secrets import Allow, is_ours, redact

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from memsync.format.as_json import as_json
 from memsync.history import diff, events
 from memsync.janitor import batches, enrich, review
 from memsync.janitor.plan import Plan
@@ -15,6 +14,7 @@ from memsync.janitor.run import apply
 from memsync.mcp.parameters import Id, Limit, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, READ, Offer, Progress
 from memsync.memories.project import Project
+from memsync.memories.results import as_json
 
 
 def memory_history(project: Project, memory_id: Id) -> Mapping[str, Any]:

@@ -17,9 +17,9 @@ from memsync.memories.filters import Filters, Order, as_hit, effective_importanc
 from memsync.memories.finder import Finder
 from memsync.memories.index_file import IndexFile
 from memsync.memories.journal import Journal, Use
+from memsync.memories.remember import Vetting
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.memories.stores import Stores
-from memsync.memories.vetting import Vetting
 from memsync.records import Clock, Fields, Memory, Scope, as_scope, clean_content, utc_now
 from memsync.store import config
 from memsync.store.changes import Exported
@@ -214,7 +214,7 @@ class Project:
             self.screening.save()
         if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
             from memsync.memories.reach import note_known
-            from memsync.memories.sync import export_written
+            from memsync.memories.sharing import export_written
 
             note_known(self)
             export_written(self, written)

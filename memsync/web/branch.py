@@ -11,10 +11,9 @@ from memsync.format.textdiff import diff_lines
 from memsync.git import history, stage
 from memsync.history import events, log
 from memsync.history.diff import Difference, SkillChange, difference
-from memsync.history.events import Event
-from memsync.history.lines import files_of
+from memsync.history.events import Event, files_of
 from memsync.janitor import queue
-from memsync.memories import sync
+from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import shown_id
@@ -183,7 +182,7 @@ def unstage(project: Project, given: Given) -> Done:
 @routes.writes("/branch/resolve")
 def resolve(project: Project, given: Given) -> Done:
     """Write the memory file clean that git left in conflict, and stage it: both texts of a conflict are kept."""
-    done = sync.sync(project, take_in=False)
+    done = sharing.sync(project, take_in=False)
     if done.held:
         raise MemsyncError(f"the memory file was not resolved: {done.held}")
     return Done("the memory file is whole again, and staged", _link(given), [pages.command("sync", "--export")])

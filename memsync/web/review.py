@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoHistory
 from memsync.git import history
-from memsync.history.lines import files_of, lines_known, read_live
+from memsync.history.events import files_of, lines_known, read_live
 from memsync.janitor import deciding, queue
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.waiting import Waiting, find_card

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from memsync.format.as_json import as_json
+from memsync.memories.results import as_json
 
 
 class Row(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from memsync.agents.actions import Turn, run
 from memsync.agents.session import RecallSession
 from memsync.cli.status import describe_janitor
-from memsync.janitor.daily import read_report, run_daily
+from memsync.janitor.run import read_report, run_daily
 from memsync.janitor.runs import undo
 from memsync.store.workflow import Step, load
 

@@ -12,11 +12,11 @@ from loopback import Reply
 
 from memsync import Memsync
 from memsync.errors import ImportFailed
-from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates
 from memsync.learn.extract import extract
 from memsync.learn.statements import statements
 from memsync.learn.worth import as_memory, why_dropped
+from memsync.memories.results import as_json
 
 SUMMARY = """\
 # Session

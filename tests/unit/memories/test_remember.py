@@ -9,10 +9,10 @@ import pytest
 
 from memsync import Memsync
 from memsync.errors import MemoryNotFound
-from memsync.format.as_json import as_json
 from memsync.format.codec import decode
 from memsync.memories import naming
 from memsync.memories.filters import Filters
+from memsync.memories.results import as_json
 from memsync.setup.repository import set_value
 from memsync.system import programs
 
