@@ -19,7 +19,6 @@ from memsync.format.textdiff import compare
 from memsync.janitor import queue
 from memsync.janitor import review as reviewing
 from memsync.janitor.batches import describe, list_records, spell
-from memsync.janitor.likely import find_clusters
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.review import Row
 from memsync.learn.transcripts import quote_turn
@@ -83,6 +82,10 @@ def review(
         return Answer(done, render.one_line(done.said))
     if action:
         return _decide(project, name, action, text, yes=yes)
+    return _go_through(project, kind)
+
+
+def _go_through(project: Project, kind: str | None) -> Answer | None:
     if wants_json() or not sys.stdin.isatty():
         cards = [card for one in _list_names(project, kind) if (card := queue.read_card(project, one))]
         lines = []
@@ -223,28 +226,14 @@ def review_copies(project: Project, /) -> Answer | None:
     you edit the text that is kept, h puts another one first, s leaves the group
     for later, u takes the last key back, q stops. "lost" is what only a dropped
     text has. A private memory may be dropped for a copy in the project, never
-    the other way round. Without a terminal the groups are only listed. It is the
-    same as `memsync review --kind copies`.
+    the other way round. It is the same as `memsync review --kind copies`.
 
     \b
     Examples:
       memsync janitor review
       memsync janitor review --json
     """
-    if wants_json() or not sys.stdin.isatty():
-        clusters = find_clusters(project, track=lambda items, label: terminal.track(items, label, least=2_000))
-        known = list_records(project)
-        told = [describe(known, cluster) for cluster in clusters]
-        lines = [line for one in told for line in (*map(render.printable, spell(one)), "")]
-        return Answer({"count": len(told), "clusters": told}, "\n".join(lines) + _count_clusters(len(told)))
-    names = _list_names(project, queue.COPIES)
-    click.echo(_count_clusters(len(names)))
-    Round(project, names).go()
-    return None
-
-
-def _count_clusters(number: int) -> str:
-    return f"{render.count(number, 'group')} of likely copies" if number else "no likely copies"
+    return _go_through(project, queue.COPIES)
 
 
 @memory.group()

@@ -42,7 +42,7 @@ def live(project) -> set[str]:
 
 def test_b_keeps_the_best_and_a_private_copy_goes_for_the_one_of_the_project(review, project):
     shown = review(["b", "b"])
-    assert "2 groups of likely copies" in shown
+    assert "1/2 copies" in shown
     assert len(live(project) & set(SAME)) == 1
     assert live(project) & set(OTHER) == {OTHER[0]}
     assert {row.review_status for scope in ("project", "private") for row in project.state(scope).dedup_log()} == {
@@ -53,7 +53,7 @@ def test_b_keeps_the_best_and_a_private_copy_goes_for_the_one_of_the_project(rev
 def test_a_keeps_all_and_asks_no_more(review, project):
     review(["a", "a"])
     assert live(project) == {*SAME, *OTHER}
-    assert "no likely copies" in review([])
+    assert "nothing waits for a decision" in review([])
 
 
 def test_u_takes_the_last_key_back(review, project):
@@ -84,4 +84,4 @@ def test_without_a_terminal_the_clusters_are_listed(capsys):
     assert run(["janitor", "review", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["count"] == 2
-    assert {each["scope"] for one in told["clusters"] for each in one["drop"]} == {"project", "private"}
+    assert {each["scope"] for one in told["cards"] for each in one["copies"]} == {"project", "private"}
