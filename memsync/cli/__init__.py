@@ -83,7 +83,6 @@ def _write_help(path: str) -> None:
 
 
 def _write(text: str) -> int:
-    """Write *text* to standard output, and return the exit code."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -70,7 +70,6 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
 
 
 def _take_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that *options* give, but for the tags."""
     if options["anchors"] and options["no_anchor"]:
         raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
     if signed := next((tag for tag in options["tags"] if tag.startswith(("+", "-"))), None):
@@ -83,7 +82,6 @@ def _take_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _retag(entry: Entry, fields: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *fields* with the tags that *entry* gets by the *options*."""
     new, added, removed = (split_tags(options[name]) for name in ("tags", "tags_added", "tags_removed"))
     if not (new or added or removed):
         return fields
@@ -210,7 +208,6 @@ def list_(project: Project, /, **chosen: Any) -> Answer:
 
 
 def _change(project: Project, found: Sequence[Entry], removed: str | None, added: str | None) -> Answer:
-    """Take one tag from *found* and give them another."""
     done = []
     for entry in found:
         kept = [tag for tag in entry.memory.tags if removed is None or tag.lower() != removed.lower()]

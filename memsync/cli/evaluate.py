@@ -354,7 +354,6 @@ def _list_markdown(done: Sequence[Outcome], since: str | None) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Return *text* as code in a table, where it is no markup and calls nobody."""
     plain = text.replace("`", "'").replace("|", "/")
     return f"`{plain}`"
 

@@ -83,7 +83,6 @@ class Form(NamedTuple):
 
 
 def _take_form(options: dict[str, Any]) -> Form:
-    """Remove from *options* what `_output_options` say, and return it."""
     full, ids, template = (options.pop(name) for name in ("full", "ids", "template"))
     if full + ids + (template is not None) > 1:
         raise UsageError("--full, --ids and --format exclude each other; give one of them")
@@ -335,7 +334,6 @@ def _format_recall(found: Recall, now: datetime, *, explain: bool) -> str:
 
 
 def _explain_hit(found: Recall, hit: Hit) -> Iterator[str]:
-    """Yield where the score of *hit* comes from, and by which other names it was found."""
     from memsync.index.synonyms import find_word
 
     parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])

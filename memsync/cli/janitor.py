@@ -120,7 +120,6 @@ def _list_notes(project: Project, plan: Plan) -> list[str]:
 
 
 def _list_broken_tests(project: Project, plan: Plan) -> Iterator[str]:
-    """Yield the memory tests that name what *plan* takes away."""
     lost = {id_ for step in plan.steps if isinstance(step, Merge) for id_ in step.drop}
     lost |= {step.id for step in plan.steps if isinstance(step, Archive)}
     path = project.layout.project and project.layout.project.directory / TESTS
@@ -157,7 +156,6 @@ def _count_outcomes(report: Report) -> str:
 
 
 def _explain_step(project: Project, step: Step) -> Iterator[str]:
-    """Yield what a person needs to know about one step."""
     if isinstance(step, Merge):
         yield f"merge: {step.why}"
         yield from (f"  {line}" for line in _explain_merge(project, step))

@@ -274,7 +274,6 @@ def undo(project: Project, /, ref: str | None, again: bool, is_list: bool, yes: 
 
 
 def _confirm(project: Project, chosen: Sequence[undoing.Command], *, again: bool) -> None:
-    """Show what is about to be taken back, and ask."""
     texts = undoing.find_texts(project, chosen)
     for one in chosen:
         if one.can_go:

@@ -160,7 +160,6 @@ def uninstall(
 
 
 def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> list[Copy]:
-    """Show what goes, ask, and return the copies of it; nothing else is changed yet."""
     if not yes:
         for one in list_doomed(project):
             click.echo(f"  {one.path} ({one.what})", err=True)

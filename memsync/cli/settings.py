@@ -98,7 +98,6 @@ def _read_verb(words: tuple[str, ...], *, is_unset: bool, is_list: bool) -> tupl
 
 
 def _set_value(project: Project, key: str, value: str | None, *, is_global: bool) -> Answer:
-    """Set *key*, or without a *value* take it out."""
     name = settings.name_of(key)
     parsed = settings.get(Settings(), key) if value is None else settings.parse_value(name, value)
     if not is_harmless(name, parsed):
@@ -117,7 +116,6 @@ def _set_value(project: Project, key: str, value: str | None, *, is_global: bool
 
 
 def _edit_file(project: Project, *, is_global: bool) -> Answer:
-    """Open the settings file in an editor; what cannot be read is not kept."""
     place = project.layout.place("global" if is_global else project.default_scope)
     was, _ = files.read(place.config)
     text = was.decode("utf-8-sig") or (templates() / "config.yaml").read_text(encoding="utf-8")
@@ -137,7 +135,6 @@ def _origin_of(project: Project, name: str) -> str:
 
 
 def _turn_on(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
-    """Switch stealth on; memories leave the work tree unless told otherwise."""
     if move is None:
         move = not ask or click.confirm("Move the memories out of the work tree?", default=True, err=True)
     return {"stealth": True, "done": turn_stealth(project, True, move=move)}
@@ -166,12 +163,10 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
 
 
 def _spell_value(value: object) -> str:
-    """Spell a value as the YAML file would."""
     return settings.spell(value) or '""'
 
 
 def _show_settings(project: Project, key: str | None = None, *, origin: bool) -> Answer:
-    """Show the value of *key*, or all of them; with *origin* the file that says so."""
     if key is not None:
         known = settings.get(project.settings, key)
         if not origin:

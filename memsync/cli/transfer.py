@@ -102,7 +102,6 @@ def import_(
 
 
 def _format_report(report: imports.ImportReport) -> str:
-    """Return the counts, and why items were left out."""
     verb = "would be " if report.dry_run else ""
     names = ("created", "updated", "duplicate", "skipped")
     counts = ", ".join(f"{report.count(name)} {name}" for name in names)

@@ -50,7 +50,6 @@ def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_arguments(text: str) -> Any:
-    """Return the arguments of a tool that came as text: JSON, else a patch."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -86,7 +86,6 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
 
 
 def _is_near(new: Reading, old: Reading) -> bool:
-    """Tell whether two texts say the same but for a word or two."""
     here, there = hold(new), hold(old)
     most = max(len(here), len(there))
     return most - min(len(here), len(there)) <= _FEW and most - len(here & there) <= _FEW
@@ -165,7 +164,6 @@ def _list_numbers(reading: Reading) -> set[str]:
 
 
 def _pair_statements(new: Reading, old: Reading) -> Iterator[tuple[Reading, Reading]]:
-    """Yield the statements of both that are about the same."""
     for mine in split_clauses(new):
         words = hold(mine)
         for other in split_clauses(old):
@@ -203,7 +201,6 @@ def _is_one_slot(mine: Reading, other: Reading, allowed: int) -> bool:
 
 
 def _find_denial(one: Reading, other: Reading) -> str:
-    """Find what *one* denies and *other* says."""
     if _is_denied(other) or one.tokens[0].raw == "not" or not _is_one_slot(one, other, 0):
         return ""
     return find_negation(one, other) if _list_denied(one) & hold(other) else ""
@@ -247,7 +244,6 @@ def _find_value(mine: Reading, other: Reading) -> str:
 
 @kept
 def _list_slots(reading: Reading) -> list[tuple[str, Token]]:
-    """Return each word of content with the form before it."""
     tokens = [token for token in reading.tokens if token.kind != "article"]
     pairs = zip(["", *(token.form for token in tokens)], tokens, strict=False)
     return [(before, token) for before, token in pairs if token.kind in CONTENT]
@@ -323,7 +319,6 @@ def _align(new: Reading, old: Reading) -> Sequence[tuple[str, int, int, int, int
 
 @kept
 def _list_tokens(reading: Reading) -> tuple[Token, ...]:
-    """Return the tokens that `list_words` has the forms of."""
     return tuple([token for token in reading.tokens if token.kind != "article"])
 
 

@@ -75,7 +75,6 @@ def _may_be_same(one: Reading, other: Reading) -> bool:
 
 
 def _holds_words(one: Reading, other: Reading) -> bool:
-    """Tell whether *one* has every word of *other*, which mostly its first ones tell."""
     here = _hold_unturned(one)
     return all(form in here or kind == "article" or form in _TURNED for form, kind, _ in other.tokens)
 
@@ -181,7 +180,6 @@ def _has_same_words(one: Reading, other: Reading) -> bool:
 
 
 def _is_command_of(one: Reading, other: Reading) -> bool:
-    """Tell whether *one* begins with the verb that *other* says must be done."""
     verb = one.tokens[0].form
     raws = [token.raw for token in other.tokens]
     return any(raws[n : n + 2] == ["must", "be"] and other.tokens[n + 2].form == verb for n in range(len(raws) - 2))
@@ -264,7 +262,6 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
 
 
 def _split_clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each clause but its articles."""
     for clause in reading.clauses:
         if words := tuple(token.form for token in clause if token.kind != "article"):
             yield words
@@ -305,7 +302,6 @@ def _list_past_verbs(reading: Reading) -> list[str]:
 
 @kept
 def _make_active(reading: Reading) -> tuple[str, ...]:
-    """Return the words with every "S is done by A" as "A does S"."""
     return tuple(chain.from_iterable(_turn(list(clause)) for clause in reading.clauses))
 
 
@@ -338,7 +334,6 @@ def _has_same_letters(one: Reading, other: Reading) -> bool:
 
 
 def _list_runs(reading: Reading) -> list[tuple[str, str]]:
-    """Return each word or letter with the kana behind it."""
     found: list[tuple[str, str]] = []
     for token in reading.tokens:
         if token.kind in CONTENT or token.kind == "not":
@@ -396,7 +391,6 @@ def count_shared(one: Reading, other: Reading) -> int:
 
 @kept
 def _list_repeated(reading: Reading) -> list[tuple[str, int]]:
-    """Return the words of content that are there more than once, and how often."""
     return [(word, count) for word, count in count_words(reading).items() if count > 1]
 
 

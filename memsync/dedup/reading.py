@@ -342,7 +342,6 @@ def strip_evidence(text: str) -> str:
 
 
 def _expand(text: str) -> str:
-    """Return *text* with "not" where it is contracted."""
     if "'t" in (lower := text.lower()) or "annot" in lower:
         for pattern, plain in _CONTRACTED:
             text = pattern.sub(plain, text)
@@ -408,7 +407,6 @@ def _is_name(written: str, is_first: bool) -> bool:
 
 
 def _find_form(word: str) -> tuple[str, Kind]:
-    """Return how *word* is compared, and what it is worth."""
     if known := _KNOWN.get(word):
         return known
     if _CODE.search(word):

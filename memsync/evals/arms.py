@@ -298,6 +298,5 @@ def _read_lines(project: Project, path: Path | None) -> list[Memory]:
 
 
 def _read_instructions(repository: Path | None) -> str:
-    """Return what the instruction files of *repository* say."""
     paths = instruction_files(repository) if repository else []
     return "\n".join(path.read_text("utf-8", "replace") for path in paths)

@@ -342,7 +342,6 @@ def _play(report: Report, one: Played, arm: Arm, lines: Lines, met: Mapping[str,
 
 
 def _find_reason(why: Mapping[str, str], right: Collection[str]) -> str:
-    """Return why the first of the *right* lines was given."""
     return next((text for id_, text in why.items() if id_ in right), "")
 
 
@@ -369,7 +368,6 @@ def _add(totals: Totals, counts: Totals) -> None:
 
 
 def _is_stale(memory: Memory | None, there: frozenset[str]) -> bool:
-    """Tell whether *memory* is anchored to files, and the tree of that day has none of them."""
     from memsync.memories.anchors import parse
 
     paths = [path for text in memory.anchors if (path := parse(text).path)] if memory else []

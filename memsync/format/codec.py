@@ -310,8 +310,6 @@ def list_texts(raw: bytes) -> Iterator[tuple[str, str]]:
 
 
 class _Pairs(tuple[tuple[str, Any], ...]):
-    """The keys and values of an object, repeats included."""
-
     __slots__ = ()
 
 

@@ -408,7 +408,6 @@ def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
 
 
 def _merge_counts(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
-    """Merge lists of lines: what one side added or took out is added or taken out."""
     if theirs in (ours, base):
         return list(ours)
     if base == ours:

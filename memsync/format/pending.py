@@ -115,7 +115,6 @@ def split(lines: Sequence[Line], held: bytes, had: Callable[[str, str, bool], bo
 
 
 def _find_based(line: Line) -> str:
-    """Return the id of the record that *line* is the base of; "" if it is none."""
     return jsonl.read_line(_strip_base(line.raw)).id or "" if line.raw.startswith(_BASE) else ""
 
 
@@ -137,7 +136,6 @@ def _find_shown(merged: Sequence[Line], raws: Sequence[bytes]) -> list[bytes]:
 
 
 def _find_record(line: Line) -> str | None:
-    """Return the id of the record that *line* is a version or a copy of."""
     return (line.memory and line.memory.conflict_of) or line.id
 
 

@@ -168,7 +168,6 @@ def _shift(row: str, lines: int) -> str:
 
 
 def _count_line_pairs(before: Sequence[str], after: Sequence[str]) -> int:
-    """Return how many pairs of equal lines difflib looks at."""
     counts, limit = Counter(after), len(after) // 100 + 1
     is_long = len(after) >= _POPULAR
     return sum(count * counts[row] for row, count in Counter(before).items() if not (is_long and counts[row] > limit))

@@ -163,7 +163,6 @@ def _id(line: Line) -> str:
 
 
 def _keep_copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
-    """Return *loser* as a record of its own that names *winner*."""
     fields, content = _fields(loser), loser.memory.content if loser.memory else ""
     others = [pair.text for name in sorted(lost) if name != "content" for pair in fields.get(name, ())]
     id_ = copy_id(_id(winner), content, *others)
@@ -222,7 +221,6 @@ def _merge_field(base: Pairs | None, first: Pairs, second: Pairs, rule: Rule) ->
 
 
 def _read_meaning(pairs: Pairs) -> str:
-    """Return what the pairs of one field say, whatever their spelling."""
     said = {pair.key: pair.text for pair in pairs}  # of equal keys the last counts
     keys = codec.ALIASES.get(_FIELD_OF.get(pairs[0].key, ""), tuple(said)) if pairs else ()
     values = [_canonical_text(said[key]) for key in keys if key in said]
@@ -323,7 +321,6 @@ def _merge_by_shape(base: Pairs, first: Pairs, second: Pairs) -> _Found:
 
 
 def _merge_objects(base: Pairs, first: Pairs, second: Pairs) -> _Found:
-    """Merge two objects key by key."""
     b = _group(base[-1].text.encode(), {}) if base and type(_parse_last(base)) is dict else None
     one, two = (_group(pairs[-1].text.encode(), {}) for pairs in (first, second))
     found = _merge_fields(b, one, two, rules={})

@@ -223,7 +223,6 @@ def find_command(checkout: Checkout) -> str | None:
 
 
 def _read_section(top: Path) -> dict[str, str]:
-    """Return what the clone's own configuration says of our drivers."""
     rows = (
         checkout.ask(top, "config", "--local", "-z", "--get-regexp", rf"^((merge|diff)\.({MERGE}|{SKILL})\.|{ALIAS}$)")
         or ""

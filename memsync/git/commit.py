@@ -160,7 +160,6 @@ def _add_entries(checkout: Checkout, entries: Mapping[str, str], env: Mapping[st
 
 
 def _entry(checkout: Checkout, path: str) -> str:
-    """Return mode and object of the file in the work tree, as git would add it."""
     return f"100644,{checkout.do('hash-object', '-w', '--path', path, '--', path)}"
 
 
@@ -187,7 +186,6 @@ def _choose_parent(checkout: Checkout, head: str, branch: str, ours: Sequence[st
 
 
 def _write_tree(checkout: Checkout, store: Store, head: str, entries: Mapping[str, str]) -> str:
-    """Return the tree of *head* with our *entries*, made in an index of its own."""
     with _drop_index(store.place.local / f"index.{os.getpid()}") as env:
         checkout.do("read-tree", head or "--empty", env=env)
         _add_entries(checkout, entries, env)

@@ -224,7 +224,6 @@ def names_of(root: Path, path: str, revs: Sequence[str] = ("HEAD",)) -> list[str
 
 
 def _find_older(root: Path, names: Sequence[str], revs: Sequence[str]) -> str:
-    """Return what the file was called before the last of *names*, "" if nothing else."""
     new = names[-1]
     born = _lines(
         root, "log", "--full-history", "--diff-filter=A", "--format=%H", "--no-renames", *revs,
@@ -234,7 +233,6 @@ def _find_older(root: Path, names: Sequence[str], revs: Sequence[str]) -> str:
 
 
 def _sources(root: Path, commits: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the old and new names of what *commits* renamed."""
     feed = "".join(f"{commit}\n" for commit in commits).encode()
     if not feed:
         return []

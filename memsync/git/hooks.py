@@ -84,7 +84,6 @@ def _say(text: str) -> None:
 
 
 def _find_layouts(checkout: Checkout, roots: Sequence[str]) -> Iterator[Layout]:
-    """Yield each project of *roots* in the checkout that has a store."""
     for root in roots:
         layout = locate(checkout.top / root)
         if layout.project:
@@ -105,7 +104,6 @@ def _pre_commit(_: Sequence[str]) -> int:
 
 
 def _sync_mirrors(checkout: Checkout, roots: Sequence[str]) -> None:
-    """Take in what other tools wrote into their folders, so that the commit has it."""
     for layout in _find_layouts(checkout, roots):
         if layout.project and (layout.project.local / MIRRORS).exists():
             code, said = programs.ask("-C", str(layout.root), "mirror", "sync", seconds=_count_seconds() / 6)
@@ -154,7 +152,6 @@ def _run_tests(checkout: Checkout, roots: Sequence[str]) -> int:
 
 
 def _check_staged(checkout: Checkout) -> int:
-    """Say what is wrong with what is staged; a secret, and what is private, stops the commit."""
     _stopping.clear()
     lists, kinds = check.AllowLists(checkout.top), set()
     # A project at a time: what was found in one counts also when there is no time left for the next.

@@ -264,7 +264,6 @@ def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]
 
 
 def _read_script(path: Path) -> bytes:
-    """Return the text of the hook *path*; nothing of one that is not there, or is a link."""
     return b"" if path.is_symlink() else files.read(path)[0]
 
 

@@ -96,7 +96,6 @@ def _compare(
 
 
 def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Moment:
-    """Return the memories and the skills of a commit; of none: nothing."""
     return (read_live(files.root, files.path, commit, known) if commit else {}), _read_skills(files, commit)
 
 

@@ -354,7 +354,6 @@ def _find_last_events(found: Sequence[Event], live: Mapping[str, Line]) -> list[
 
 
 def _find_setter(found: Sequence[Event], name: str, value: object) -> Event | None:
-    """Return the newest event that gave the field *name* the *value* that it has."""
     setters = (event for event in found if event.after and (name in event.fields or event.before is None))
     return next((event for event in setters if event.after and fields_of(event.after).get(name) == value), None)
 

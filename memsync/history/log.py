@@ -86,7 +86,6 @@ def read_log(
 
 
 def _cut(found: list[Row], since: datetime | None, limit: int | None) -> tuple[list[Row], bool]:
-    """Return the newest of what was *found*, and whether others were."""
     kept = [row for row in found if since is None or (row.when and row.when >= since)]
     rows = sorted(kept, key=lambda row: row.when or _NEVER, reverse=True)
     return rows[:limit], len(rows) > len(rows[:limit])

@@ -128,7 +128,6 @@ def _is_gone(memory: Memory, now: Memory | None) -> bool:
 
 
 def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
-    """Return which of *wanted* some commit has, as they are."""
     if not wanted or project.layout.git is None:
         return set()
     files, known = files_of(project), set[str]()

@@ -233,14 +233,12 @@ def _join(rows: Iterable[tuple[int, bytes]]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the places of *numbers* among the *known* ones, which rise."""
     places = np.zeros(int(known[-1]) + 1 if len(known) else 0, np.int32)
     places[known] = np.arange(len(known))
     return places[numbers]
 
 
 def _load_forward(database: Database) -> tuple[NDArray[np.uint64], Forward]:
-    """Return the hash of each text, and what it says."""
     texts, sizes, joined = [], [], bytearray()
     for text, spoken, sealed in database.ask("SELECT text, spoken, terms FROM said ORDER BY slot"):
         terms = unseal(sealed)

@@ -102,7 +102,6 @@ class Cold:
         return self._records[slot]
 
     def _find(self, text: str, *, places: bool = True) -> tuple[Query, Candidates]:
-        """Return what was found for *text*, which may be asked for twice."""
         if (text, places) not in self._found:
             if len(self._found) == _TEXTS:
                 for kept in (self._found, self._records, self._postings):
@@ -181,7 +180,6 @@ class Cold:
         return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
 
     def _say(self, slot: int, _: Memory) -> Said:
-        """Return what the record of *slot* says."""
         terms, spoken = self._ask("SELECT terms, spoken FROM said WHERE slot = ?", (slot,)).fetchone()
         return say(unpack("Q", terms).tolist(), spoken)
 
@@ -189,7 +187,6 @@ class Cold:
         return len(self._read_postings(term_key(term))) // 2
 
     def _read_postings(self, key: int) -> array[int]:
-        """Return the slots that have the term *key*, each followed by how often it is there."""
         if key not in self._postings:
             self._load_postings([key])
         return self._postings[key]
@@ -204,7 +201,6 @@ class Cold:
             self._postings |= {key: unpack("i", found.get(signed(key), _NO_PAIRS)) for key in some}
 
     def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
-        """Yield the slots that have all of *words*, and what the rarest of them gains there."""
         if len(words) == 1:
             return self._gains(words[0], weight, damping)
         first, *others = (dict(self._gains(word, weight, damping)) for word in words)

@@ -155,7 +155,6 @@ class _Tally:
         return every, gains
 
     def _postings_of_all(self, words: Words) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the slots that have all of *words*, and how often the rarest of them is there."""
         slots, counts = self._lexical.postings(words[0])
         for word in words[1:]:
             others, their = self._lexical.postings(word)

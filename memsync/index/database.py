@@ -193,7 +193,6 @@ class Database:
         self._add_pairs("gram", grams)
 
     def _add_pairs(self, table: str, found: Mapping[int, Sequence[int]]) -> None:
-        """Put pairs behind those that a row has."""
         for key, pairs in found.items():
             row = self.ask(f"SELECT pairs FROM {table} WHERE key = ?", (signed(key),)).fetchone()
             whole = unpack("i", row[0]) if row else array("i")

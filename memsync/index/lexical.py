@@ -143,7 +143,6 @@ class Lexical:
         self._changed(-1, -length)
 
     def _entry(self, term: str) -> tuple[int, int, int]:
-        """Return the key of *term* and where its base postings begin and end."""
         entry = self._entries.get(term)
         if entry is None:
             if len(self._entries) >= _MEMO_LIMIT:
@@ -343,7 +342,6 @@ class Spelling:
         return take_alike(word, read, typos, live)
 
     def _find_typos(self, word: str, places: NDArray[np.int32], likeness: NDArray[np.float64]) -> dict[str, float]:
-        """Return the words that differ from *word* by few letters, with their nearness."""
         from rapidfuzz.distance import OSA  # 15 ms to import; most queries have no unknown word
 
         others = (self._word(place) for place, _ in _pairs(places, likeness, likeness >= NOMINATED))

@@ -128,7 +128,6 @@ class Endpoint:
         return EmbedderFailed(f"{self.url} answers {code}{said}; check the URL, {REMEDY}")
 
     def _read_reason(self, error: urllib.error.HTTPError) -> str:
-        """Return what the server says about it, in one line and without the key."""
         try:
             told = json.loads(error.read(_CHUNK))
         except (ValueError, OSError, http.client.HTTPException):

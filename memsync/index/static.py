@@ -231,7 +231,6 @@ class StaticEmbedder:
         return numbers
 
     def _sum_up(self, text: str, total: NDArray[np.float64]) -> None:
-        """Put the sum of the vectors of *text* into *total*."""
         import numpy as np
 
         rows, (scales, table) = np.array(self._tokens.rows(text), np.intp), self._arrays
@@ -289,7 +288,6 @@ def _length_of(vector: Sequence[float]) -> float:
 
 
 def _scale(totals: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the rows of *totals* with length 1; what is zero stays so."""
     import numpy as np
 
     lengths = np.sqrt(np.einsum("ij,ij->i", totals, totals))

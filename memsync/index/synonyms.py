@@ -47,7 +47,6 @@ class Synonyms:
         return [(words, SYNONYM / sqrt(len(found))) for words in found]
 
     def _find_groups(self, term: str) -> tuple[tuple[Words, ...], ...]:
-        """Return the groups with *term*, each as the terms of its members."""
         groups = [tuple(map(self._read, line.split(", "))) for line in _find_lines(stem_start(term))]
         return tuple(group for group in groups if any(term in own for own in group))
 
@@ -73,7 +72,6 @@ def find_word(term: str, text: str) -> str:
 
 @cache
 def _read_table() -> str:
-    """Return the table with a space before each of its words."""
     return " " + TABLE.read_text(encoding="utf-8").replace("\n", "\n ")
 
 

@@ -203,7 +203,6 @@ class Tokenizer:
         return list(dict.fromkeys(terms + self._read_day(day) if day else terms))
 
     def _read_day(self, day: date) -> list[str]:
-        """Return the terms of a *day*, which many records share."""
         if (found := self._days.get(day)) is None:
             if len(self._days) >= _RECORDS:
                 self._days.clear()
@@ -317,7 +316,6 @@ def _drop_joints(unit: str) -> str:
 
 
 def _exact_form(piece: str) -> tuple[str, ...]:
-    """Return the term of *piece* as it stands, if it looks like code."""
     form = piece.casefold().strip(_EDGE)
     return (EXACT + form,) if is_identifier(form) else ()
 

@@ -145,7 +145,6 @@ def _distances(rows: Rows, signs: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 
 def _scaled_dots(rows: Rows, slots: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the product of *vector* with the row of each of *slots*."""
     dots = rows.numbers.take(slots, 0).astype(np.float32) @ vector
     scaled: NDArray[np.float64] = dots.astype(np.float64) * rows.scales.take(slots)
     return scaled

@@ -267,7 +267,6 @@ class Command:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the program and all that it started, if any of it still runs."""
     if process.poll() is not None:
         return
     import signal

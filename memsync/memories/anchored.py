@@ -164,7 +164,6 @@ def _list_names(project: Project, known: Collection[str]) -> list[str]:
 
 
 def _find_prefix(project: Project) -> str:
-    """Return the folder of *project* from the root of the one above on, with a slash."""
     above = project.above and project.above.layout.root
     return (
         f"{os.path.relpath(project.layout.root, above).replace(os.sep, '/')}/" if project.layout.root and above else ""

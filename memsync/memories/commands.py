@@ -146,7 +146,6 @@ def _unquote(token: str) -> str:
 
 
 def _find_substituted(token: str) -> list[str]:
-    """Return what is run within the double quotes of *token*."""
     found: list[str] = []
     for match in _DOUBLE.finditer(token):
         inner = (match[1] or "").replace("\\$", "").replace("\\`", "")
@@ -156,7 +155,6 @@ def _find_substituted(token: str) -> list[str]:
 
 
 def _find_handed(one: _Simple) -> list[str]:
-    """Return the texts that the command *one* has a shell run."""
     words = strip([word for at, word in enumerate(one.words) if at == 0 or one.words[at - 1] not in ("<", ">")])
     name = words[0].rpartition("/")[2] if words else ""
     if name == "find":
@@ -187,13 +185,11 @@ def _find_said(one: _Simple | None) -> list[str]:
 
 
 def _is_shell_alone(words: Sequence[str]) -> bool:
-    """Tell whether *words* start a shell that runs what it reads."""
     rest = [word for word in words[1:] if not (word.startswith("-") or word.isdecimal())]
     return words[0].rpartition("/")[2] in _TAKING_TEXT and not rest
 
 
 def _join(words: Sequence[str]) -> str:
-    """Return *words* as a line that is split into them again."""
     return " ".join(f"'{word}'" if "'" not in word else '"' + word.replace('"', '\\"') + '"' for word in words)
 
 

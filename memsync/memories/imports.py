@@ -379,7 +379,6 @@ class Plan:
         return self.added.get(id_) or self.edited.get(id_) or (self.get(id_) if id_ else None)
 
     def _find_same_text(self, hash_: str) -> str | None:
-        """Return the id of a memory with that text, counting what was decided so far."""
         stored = self.by_hash(hash_)
         ids = dict.fromkeys((stored.id,) if stored else ()) | self.hashes.get(hash_, {})
         found = (memory for id_ in ids if (memory := self._find(id_)) and content_hash(memory.content) == hash_)

@@ -403,7 +403,6 @@ class IndexFile:
             return Index(records, arrays, self.meaning, stop_words=self._stop_words), held
 
     def _make_row(self, scope: Scope, line: Line) -> Row | None:
-        """Return the row of a *line*; None if it is no record."""
         memory = line.memory
         is_known = self._is_at_home(scope) and not line.problem and not line.nameless
         return Row(scope, memory, self._keep(scope, line.raw), is_known) if memory else None

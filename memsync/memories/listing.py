@@ -166,7 +166,6 @@ def read_named(project: Project, ids: Collection[str]) -> list[Record] | None:
 
 
 def _find_slots(rows: Database, ids: Collection[str]) -> list[int]:
-    """Return the slots of *ids*, the nearer store's first."""
     return [slot for scope in SCOPES for slot in rows.find_slots(scope, ids)]
 
 
@@ -191,7 +190,6 @@ def read_names(project: Project) -> list[str] | None:
 
 
 def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Record] | None:
-    """Return the record of each of *slots*; None if one cannot be read."""
     records = [project.finder.file.read_record(rows, slot) for slot in slots]
     whole = [record for record in records if record]
     return whole if len(whole) == len(records) else None

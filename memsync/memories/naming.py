@@ -191,7 +191,6 @@ def _find_paths(content: str, root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _is_there(path: str, root: Path | None) -> bool:
-    """Tell whether *path* is a file or a folder of the repository at *root*."""
     return bool(root and path and is_inside(path, root) and (root / path).exists())
 
 

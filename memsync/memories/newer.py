@@ -66,7 +66,6 @@ def _may_replace(new: str, old: str) -> bool:
 
 
 def _look_for(project: Project, hit: Hit) -> list[Record]:
-    """Return what was written after *hit* and has most words in common with it."""
 
     def allow(_: Scope, memory: Memory) -> float | None:
         is_open = memory.archived_at is None and memory.conflict_of is None and memory.id != hit.id

@@ -94,7 +94,6 @@ def spell_traces(ids: Collection[str], texts: Collection[str]) -> list[bytes]:
 
 
 def _drop_rows(local: Path, ids: Collection[str], texts: Collection[str], *, private: bool) -> None:
-    """Drop the lines of the files in *local* that are about *ids*, or hold one of *texts*."""
     traces = spell_traces(ids, texts)
     for path in _list_files(local):
         was, _ = files.read(path)

@@ -322,7 +322,6 @@ class _Write:
         return Remembered(status="exists", entry=entry, reason=reason, similar=tuple(similar))
 
     def _find_rejection(self, found: Found) -> tuple[str, str] | None:
-        """Return the decision and the reason why a doubtful text is not stored; None if it is."""
         if not _is_doubted(found.verdict, self.project.settings.gray_zone_low):
             return None
         if answer := self.answers.get((self.draft.memory.content, found.memory.content)):
@@ -352,7 +351,6 @@ class _Write:
         return self._result("exists", same, "accessed", reason, old)
 
     def _take_over(self, old: Memory) -> dict[str, Any]:
-        """Return the changes to *old* apart from the text."""
         draft = self.draft
         own = links.follow_links(draft.memory._replace(id=old.id), {})  # none to itself
         changes = take_over(old, draft.memory._replace(links=own, importance=draft.importance or 0.0))

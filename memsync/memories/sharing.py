@@ -78,7 +78,6 @@ def is_committed(project: Project, id_: str) -> bool:
 
 
 def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
-    """Return the memories that *refs* name, each once, refusing one that is in *to* already."""
     found = {(entry := project.get(ref)).id: entry for ref in refs}
     for entry in found.values():
         if entry.scope == to:

@@ -57,7 +57,6 @@ def is_used(
 
 
 def _list_used(words: commands.Words) -> Iterable[str]:
-    """Return what of *words* is used, and not only spoken of."""
     stripped = commands.strip(words)
     is_speaking = stripped[:2] in _SPEAKING or stripped[:1] in (("echo",), ("printf",))
     return (word for word in words if not (is_speaking and any(map(str.isspace, word))))

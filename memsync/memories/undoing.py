@@ -187,7 +187,6 @@ def undo(project: Project, ref: str = "", *, again: bool = False) -> Undone:
 
 
 def _choose(commands: Sequence[Command], ref: str, *, again: bool) -> Command:
-    """Return the last of *commands*, or the one that *ref* names."""
     found = [one for one in reversed(commands) if one.id.startswith(ref.lower())]
     if commands and not found:
         raise MemsyncError(
@@ -204,7 +203,6 @@ def _go_past(commands: Sequence[Command]) -> tuple[str | Remedy, ...]:
 
 
 def _find_changed(project: Project, steps: Sequence[Step]) -> list[str]:
-    """Return the ids of those memories that are no longer what they are before *steps*."""
     for scope in {step.scope for step in steps if step.scope in project.stores}:
         expect_write(project, project.store(scope))
     project.stores.refresh()
@@ -272,7 +270,6 @@ def _is_same_moved(one: Step, other: Step) -> bool:
 
 
 def _find_lines(project: Project, command: Command, steps: Sequence[Step]) -> dict[Step, bytes]:
-    """Return the line of each of *steps* as it is after it."""
     found: dict[Step, bytes] = {}
     for scope in SCOPES:
         wanted = {(step.id, step.after): step for step in steps if step.scope == scope}

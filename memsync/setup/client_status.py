@@ -179,7 +179,6 @@ def _look_elsewhere_in_claude(home: Path, root: Path | None) -> Iterator[Source]
 
 
 def _read_mapping(path: Path) -> dict[str, Any]:
-    """Return what the JSON or TOML file *path* says; nothing if it cannot be read."""
     try:
         text = files.read(path)[0].decode()
         found = toml_entries.read(text) if path.suffix == ".toml" else limits.read_json(text)

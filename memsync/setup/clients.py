@@ -184,7 +184,6 @@ def _is_blank(text: str, target: Target) -> bool:
 
 @contextmanager
 def _explain_refusal(target: Target) -> Iterator[None]:
-    """Turn an error in the text of *target* into the error for the user."""
     path = target.path
     try:
         yield

@@ -149,7 +149,6 @@ def _turn_off(project: Project, plan: stealth.Off, *, move: bool | None) -> list
 
 
 def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]:
-    """Add our entries anew to files that somebody changed while they were out."""
     changes = [
         change for change in install.plan(project, facts.list_names(), stealth=False) if change.target.path in paths
     ]
@@ -175,7 +174,6 @@ def _count_others(project: Project, clients: Sequence[str]) -> dict[str, int]:
 
 
 def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]]:
-    """Put our hooks beside the user's, and return what was done, and what else is to be said."""
     if project.layout.git is None or project.layout.root is None:
         return [], []
     try:

@@ -110,7 +110,6 @@ def _prune(text: str, keys: Keys, kept: Collection[Keys]) -> str:
 
 
 def _walk(node: Node, keys: Keys) -> list[Node]:
-    """Return *node* and what each of *keys* leads to, as far as there is something."""
     nodes = [node]
     for key in keys:
         found = nodes[-1].get(key)

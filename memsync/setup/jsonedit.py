@@ -170,7 +170,6 @@ def add(text: str, container: Node, key: str | None, value: Any) -> str:
 
 
 def _find_style(text: str) -> tuple[str, str]:
-    """Return the line end and the step of indentation that *text* has."""
     found = _INDENT.search(text)
     return ("\r\n" if "\r\n" in text else "\n"), (found[1] if found else "  ")
 

@@ -80,7 +80,6 @@ def describe_unknown(project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _list_notes(project: Project, wanted: Collection[str]) -> Iterator[_Notes]:
-    """Yield the files of the clients *wanted* to look at."""
     root = project.layout.root
     if root is None:
         return

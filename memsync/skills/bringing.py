@@ -236,7 +236,6 @@ def _unlink(source: Path, target: Path) -> list[Linked]:
 
 
 def _is_ours(source: Path, path: Path) -> bool:
-    """Tell whether *path* is a link into *source*, or a copy that we made."""
     if path.is_symlink():
         return Path(os.path.normpath(path.parent / os.readlink(path))).parent in (source, source.resolve())
     file = path / SKILL_FILE

@@ -281,7 +281,6 @@ def _put_in_place(parts: Parts) -> Parts:
 
 
 def _unfold(parts: Parts) -> Parts:
-    """Write a `metadata` in braces one key a line, as text."""
     texts = {str(key): _spell(parts, ("metadata", str(key)), is_list=True) for key in parts.front.get("metadata") or {}}
     entry = _find(parts, ("metadata",))
     if not texts or not entry or not entry.is_flow or None in texts.values():
@@ -323,5 +322,4 @@ def _find(parts: Parts, path: tuple[str, ...]) -> Entry | None:
 
 
 def _read_rest(parts: Parts, entry: Entry) -> str:
-    """Return what stands behind a value on its last line."""
     return parts.head[entry.end :].partition("\n")[0]

@@ -365,7 +365,6 @@ def _last(item: Any) -> int:
 
 
 def _put(head: str, found: Entry, value: Value, newline: str) -> str:
-    """Spell *value* in the style of the one that it replaces."""
     space = " " if found.start and head[found.start - 1] == ":" else ""
     if isinstance(value, list) and found.kind == "sequence" and not found.is_flow:
         return f"{newline}{' ' * found.column}".join(f"- {_scalar(item)}" for item in value)

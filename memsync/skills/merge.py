@@ -46,7 +46,6 @@ def merge(
 
 
 def _split(data: bytes) -> _Parts | None:
-    """Return the parts of a file; None if it has no front matter."""
     found = _FRONT.match(data)
     return _Parts(found[1], found[2], found[3], data[found.end() :]) if found else None
 
@@ -77,7 +76,6 @@ def _cut_blocks(front: bytes) -> Blocks | None:
 def _merge_fields(
     base: Blocks | None, ours: Blocks | None, theirs: Blocks | None, size: int
 ) -> tuple[int, bytes] | None:
-    """Merge the fields; None if one side cannot be taken apart."""
     if ours is None or theirs is None:
         return None
     base = base or {}
@@ -153,7 +151,6 @@ def _merge_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, byte
 
 
 def _take_later(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
-    """Take the later of two times."""
     moments = [
         parse_time(text.partition(b":")[2].strip().strip(b"\"'").decode("utf-8", "replace")) for text in texts[1:]
     ]

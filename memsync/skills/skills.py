@@ -378,7 +378,6 @@ def make_record(skill: Skill) -> Memory:
 
 
 def _clean(**given: Any) -> dict[str, Any]:
-    """Return the fields of *given* that are not None, in the form that is stored."""
     return {name: _CLEAN[name](value) for name, value in given.items() if value is not None}
 
 

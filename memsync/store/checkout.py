@@ -194,7 +194,6 @@ def user_name(directory: Path) -> str | None:
 
 
 def _ask_about(path: Path, *words: str) -> str | None:
-    """Return what `git WORDS -- PATH` prints; None if it fails."""
     git, name = find_checkout(path)
     return git.ask("--literal-pathspecs", *words, "--", name)
 
@@ -357,7 +356,6 @@ def _smudge_blocks(checkout: Checkout, path: str, name: str, blocks: Iterator[by
 
 
 def _read_blocks(stream: Git.CatFileContentStream, size: int) -> Iterator[bytes]:
-    """Yield the *size* bytes of *stream*, each time up to the end of a line."""
     while size > 0 and (block := stream.read(min(_BLOCK, size))):
         if block[-1:] != b"\n":
             block += stream.readline()

@@ -46,8 +46,6 @@ def load_own(layout: Layout) -> Loaded:
 
 
 class _Reading:
-    """Collects the settings from one file after the other."""
-
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._values: dict[str, Any] = {}
@@ -115,7 +113,6 @@ class _Reading:
 
 
 def _find_line(path: Path, key: str) -> str:
-    """Return *path* with the line that seems to say *key*, if one does."""
     row = re.compile(rf"(?:^|[\s{{,\"'.]){re.escape(key.rpartition('.')[2])}[\"']?\s*:")
     rows = files.read(path)[0].decode("utf-8", "replace").splitlines()
     return next((f"{path}:{number}" for number, text in enumerate(rows, 1) if row.search(text)), str(path))

@@ -318,7 +318,6 @@ def _temp_of(path: Path) -> Path:
 
 
 def _mode(path: Path, *, private: bool) -> int | None:
-    """Return the mode that the new file gets; None: what the umask gives."""
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
@@ -365,7 +364,6 @@ def _find_late_lines(fd: int, before: Iterable[bytes], seen: Stamp) -> bytes:
 
 
 def _split_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of *blocks*, which may end within one."""
     rest = b""
     for block in blocks:
         *lines, rest = (rest + block).split(b"\n")

@@ -96,7 +96,6 @@ class Place(_Place):
 
 
 def _number(folder: Path) -> tuple[int, int] | None:
-    """Return device and inode of *folder*; None where there is none."""
     try:
         found = os.stat(folder)
     except OSError:
@@ -361,7 +360,6 @@ def find_git_local(git: GitDirs, root: Path) -> Path:
 
 
 def _follow_link(dot_git: Path) -> Path | None:
-    """Follow the `.git` file of a worktree or submodule."""
     text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
     if not text.startswith("gitdir:"):
         return None
@@ -385,7 +383,6 @@ def is_shared(git: GitDirs) -> bool:
 
 
 def _read_text(path: Path) -> str:
-    """Return the text of one of git's own files; "" if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

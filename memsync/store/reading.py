@@ -274,7 +274,6 @@ class Reading:
         return local_history.read(self.place.local, self.get)
 
     def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
-        """Add *lines* after the others, and return what they change."""
         latest = {line.id: line for line in lines if line.id is not None}
         changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
         self._lines += lines

@@ -24,7 +24,6 @@ _specs: list[Spec] = []  # of each field of `Settings`, in their order
 def _setting(
     key: str, default: Any, help_: str, *, low: float | None = None, high: float | None = None, one_of: Any = ()
 ) -> Any:
-    """Note the setting *key* and return its default."""
     _specs.append(Spec(key, default, help_, low, high, one_of))
     return default
 

@@ -423,7 +423,6 @@ class State:
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection | None]:
-        """Open the database for one transaction; None where it cannot be had."""
         import sqlite3
 
         try:

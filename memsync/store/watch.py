@@ -144,7 +144,6 @@ class Watcher:
         self._thread = None
 
     def _take_hint(self, event: FileSystemEvent) -> None:
-        """Take the hint, in a thread of the observer."""
         for path in find_touched(event, self._real):
             if self._pending.add(path):
                 self._wake.set()
@@ -183,7 +182,6 @@ class Watcher:
         return real if tree is None or Path(real).is_relative_to(os.path.realpath(tree)) else None
 
     def _look_at(self, path: str) -> Mapping[str, Stamp]:
-        """Return what *path* looks like; nothing where its link leads out of its tree."""
         return _read_appearance(self._real[path]) if path in self._real else {}
 
     def _call_back(self, paths: Iterable[str]) -> None:

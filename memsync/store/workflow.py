@@ -61,8 +61,6 @@ class Lifecycles(NamedTuple):
 
 
 class _Own(NamedTuple):
-    """A file of the project's or of the user's."""
-
     path: Path
     data: bytes
     is_theirs: bool
@@ -105,7 +103,6 @@ def find_waiting(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
 
 
 def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
-    """Return the files with their bytes, and which could not be read."""
     found: list[_Own] = []
     problems = []
     for number, (path, place) in enumerate(list_workflows(layout)):

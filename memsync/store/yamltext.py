@@ -147,8 +147,6 @@ def read_plain(text: str) -> dict[str, Any] | None:
 
 
 class _Tree:
-    """Nested mappings, row by row."""
-
     def __init__(self) -> None:
         self.root: dict[str, Any] = {}
         self.begun: dict[str, Any] | None = None  # that of the key before, if it had no value: its rows stand deeper
@@ -169,7 +167,6 @@ class _Tree:
         return True
 
     def _find_mapping(self, column: int) -> dict[str, Any] | None:
-        """Return the mapping whose keys stand in *column*."""
         if self.begun is not None:
             if column <= self._open[-1][0] or len(self._open) >= DEEPEST:
                 return None  # a key without a value, or too deep
@@ -180,7 +177,6 @@ class _Tree:
 
 
 def _drop_comment(text: str) -> str:
-    """Return the value in *text*, which follows a key; quotes are not looked at."""
     return "" if text.lstrip(" ").startswith("#") else text.partition(" #")[0].strip(" ")
 
 

@@ -31,7 +31,6 @@ def is_claude(row: Mapping[str, Any]) -> bool:
 
 
 def _read_claude(to: Recorder, row: Mapping[str, Any], line: int) -> None:
-    """Take in one row."""
     kind = row.get("type")
     to.session.id = to.session.id or str(row.get("sessionId") or "")
     to.session.cwd = to.session.cwd or str(row.get("cwd") or "")

@@ -147,7 +147,6 @@ def _read_rows(lines: Iterable[bytes]) -> Iterator[Row]:
 
 
 def _read_whole(source: Source) -> Iterator[Row]:
-    """Yield the object that a JSON file is."""
     import orjson
 
     with suppress(orjson.JSONDecodeError):

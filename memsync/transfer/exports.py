@@ -228,7 +228,6 @@ def _read_entry(one: Any, where: str) -> Candidate:
 
 
 def _read_conversation(one: dict[str, Any], where: str) -> Iterator[Candidate]:
-    """Yield what the model told its memory tool, `bio`."""
     for node in one["mapping"].values():
         message = node.get("message") if isinstance(node, dict) else None
         if not isinstance(message, dict) or message.get("recipient") != "bio":

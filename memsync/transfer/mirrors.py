@@ -215,8 +215,6 @@ def sync_mirrors(project: Project) -> list[Mirrored]:
 
 
 class _Meeting:
-    """One sync of one mirror."""
-
     def __init__(self, project: Project, mirror: Mirror) -> None:
         self.project, self.mirror = project, mirror
         self.folder = files.resolve_named(_folder_of(project, mirror), project.layout.root)
@@ -401,7 +399,6 @@ class _Meeting:
             self.memories += 1
 
     def _take_new(self) -> None:
-        """Import what is new on the other side, and note what became of it."""
         found: list[tuple[str, Unit, Candidate]] = []
         for name, units in self.units.items():
             for unit in units:
@@ -522,7 +519,6 @@ def _read_whole(path: Path) -> bytes:
 
 
 def _by_text(units: Iterable[Unit], hashes: Collection[str]) -> dict[str, list[Unit]]:
-    """Return *units* by what they say, and by the hash of it where that is one of *hashes*."""
     found: dict[str, list[Unit]] = {}
     for unit in units:
         found.setdefault(unit.text, []).append(unit)

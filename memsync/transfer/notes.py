@@ -146,7 +146,6 @@ def list_anchors(globs: Any) -> list[str]:
 
 
 def _expand(glob: str) -> list[str]:
-    """Return *glob* once for each choice of its braces."""
     done, todo = list[str](), [glob]
     while todo and len(done) + len(todo) <= _MOST:
         one = todo.pop(0)

@@ -210,7 +210,6 @@ def _read_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[C
 
 
 def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
-    """Read a foreign object by *mapping*; a bare string is the content."""
     if isinstance(item, str):
         return Candidate(where, Memory(id="", content=item, source_type="import"))
     if not isinstance(item, dict):

@@ -218,7 +218,6 @@ def _detect_json(text: str) -> Source | None:
 
 
 def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
-    """Return what *path* holds, and the file or folder of it."""
     places = [(kind, path / f".{kind}" / file) for kind, file in _STORES.items()]
     places += [(kind, path / file) for kind, file in _STORES.items() if path.resolve().name == f".{kind}"]
     root = path.resolve()

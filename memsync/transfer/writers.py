@@ -100,7 +100,6 @@ def write(project: Project, path: Path, text: str, *, force: bool = False, priva
 
 
 def _put(path: Path, data: bytes, *, private: bool) -> bool:
-    """Write *data* to *path*, and tell whether that is a file."""
     with blaming(path), open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600 if private else 0o666), "wb") as file:
         is_file = path.is_file()
         if is_file and private:
