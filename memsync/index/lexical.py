@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -22,12 +22,9 @@ from memsync.index.terms import Damping, damping_of, length_of, take_alike, term
 from memsync.index.tokens import Said, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     Postings = tuple[NDArray[np.int32], NDArray[np.float32]]  # slots, and how often a term is there
-    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memsync.index.scale import FEW_PLACED, LEAST_PLACED, PLACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from memsync.records import Memory
 
 WHOLE: Final = 1.0  # a symbol, or a path with a folder

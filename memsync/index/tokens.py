@@ -10,6 +10,7 @@ English has forms that no stemmer joins, and words that say little wherever they
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,7 +23,6 @@ from memsync.records import hidden_words
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import date
 
     from memsync.records import Memory

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from memsync.index.tokens import word_parts
 from memsync.memories import commands
@@ -21,9 +21,7 @@ from memsync.system import programs
 from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from subprocess import Popen
-    from typing import Self
 
 _PATH: Final = re.compile(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|\.[a-z][\w-]{2,}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from memsync.memories import commands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _CHUNK = re.compile(r"[\w.@+-]*\w")  # what may be a name, or end with one
 _LONGEST = 65_536  # characters of a text that are looked at

@@ -6,10 +6,10 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 
