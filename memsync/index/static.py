@@ -13,7 +13,7 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from itertools import accumulate, chain
+from itertools import chain
 from math import hypot
 from operator import mul
 from pathlib import Path
@@ -61,14 +61,6 @@ class FewWords:
                 return self._rows[at]
             at += 1
         return None
-
-
-def sort_words(text: bytes) -> bytes:
-    """Return what `FewWords` reads of a vocabulary, whose words are the lines of *text*: three columns of 32 bits, the lowest byte first."""
-    words = text.split(b"\n")
-    places = accumulate((len(word) + 1 for word in words), initial=0)
-    found = sorted((zlib.crc32(word), place, row) for row, (word, place) in enumerate(zip(words, places, strict=False)))
-    return b"".join(number.to_bytes(4, "little") for column in zip(*found, strict=True) for number in column)
 
 
 class WordPieces:
