@@ -156,7 +156,16 @@ def keys() -> Iterator[Callable[[], str]]:
 
 def press(key: Callable[[], str], wanted: Collection[str]) -> str:
     """Return the first of the *wanted* keys that *key* takes, and show it; those that are no letter end all."""
-    while (pressed := key().lower()) not in wanted:
+    while (pressed := _read_whole(key).lower()) not in wanted:
         pass
     click.echo(pressed if pressed.isalpha() else "q")
     return pressed
+
+
+def _read_whole(key: Callable[[], str]) -> str:
+    """Return the next key; what a cursor or function key sends ends with a letter that is none: ESC [ A."""
+    if (pressed := key()) != "\x1b" or (pressed := key()) not in ("[", "O"):
+        return pressed
+    while (last := key()) and not (last.isalpha() or last == "~"):
+        pass
+    return "\x1b" if last else ""
