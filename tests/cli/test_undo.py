@@ -30,7 +30,7 @@ EXEMPT = {
     "only reads or counts": "status memory|recall memory|search memory|list memory|show memory|tags|list memory|log memory|stats"
     " memory|history memory|diff memory|blame memory|audit memory|dedup|log skill|list skill|search skill|show skill|apply"
     " skill|history skill|stats skill|candidates git|status git|check git|textconv workflow|list workflow|validate sessions"
-    " statusline eval|recall eval|replay eval|dedup index|status inject completion demo test format|validate mirror|list",
+    " statusline eval|recall eval|replay index|status inject completion demo test format|validate mirror|list",
     "writes a copy where it is told": "memory|export skill|export",
     "moves between the file and git what is there already": "sync git|hook git|merge-driver git|merge-skill git|ci",
     "repairs; what it does to memories is noted as steps": "doctor",
@@ -38,7 +38,7 @@ EXEMPT = {
     "lets proposals wait as extract does, of sessions of this machine": "learn replay",
     "takes back itself": "memory|undo",
     "notes what is done through it, not itself": "hook workflow|run mcp serve ui",
-    "asks at a terminal, and notes each answer": "review janitor|review memory|dedup|review",
+    "asks at a terminal, and notes each answer": "review janitor|review",
     "is about the hub, which has an audit of its own": "hub|init hub|add hub|remove hub|sync hub|status hub|search hub|drop"
     " hub|keep hub|grant hub|revoke hub|grants hub|mirror hub|token|make hub|token|list hub|token|revoke hub|audit"
     " hub|questions hub|report hub|serve hub|push hub|group|add hub|group|remove hub|group|list hub|sign-out",
