@@ -93,7 +93,7 @@ def when_resumed(client: Client) -> str:
 
 
 def when_compacted(client: Client) -> str:
-    client.ask(f"{HELLO} {'Take your time. ' * 1_000}")  # one leaves a short one as it is
+    client.ask(f"{HELLO}{' Take your time.' * 1_000}")  # one leaves a short one as it is
     client.ask(QUESTION, again=True)
     client.compact()
     return client.ask(f"Remind me please: {QUESTION}", again=True)
