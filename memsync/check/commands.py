@@ -15,15 +15,18 @@ _COMPOSE: Final = frozenset("up run exec logs build restart start stop pull rm k
 _VALUED: Final = frozenset(  # options that take the next word
     "-C -f -F --filter -w --workspace --prefix --cwd --dir --file -p --project-name --profile --env-file -e --env -u --user -n --tail --since".split()
 )
-_WORD: Final = re.compile(r"[@\w][\w.:/@-]*")
+_WORD: Final = re.compile(
+    r"(?!(?i:your|my|some|foo|bar)(?:[-_]|$))(?!(?:[\w-]*[-_])?(?i:name)$)[@\w][\w.:/@-]*"
+)  # and no stand-in, such as `my-app`, `container_name`
+_REDIRECTION: Final = re.compile(r"[&\d]?[<>]")
 
 
 def positional(words: Sequence[str]) -> list[str]:
-    """Return the words that are no options, nor the values of some."""
+    """Return the words that are no options, nor the values of some, before those that go to the program itself or say where it writes."""
     found: list[str] = []
     skip = False
     for word in words:
-        if word == "--":
+        if word == "--" or _REDIRECTION.match(word):
             break
         if not skip and not word.startswith("-"):
             found.append(word)

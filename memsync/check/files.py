@@ -25,7 +25,7 @@ PATTERNS: Final = tuple(
 )
 # What is for another project, or is looked at by tests.
 _ELSEWHERE: Final = re.compile(
-    r"(?:^|/)(?:node_modules|vendor|third_party|templates?|fixtures?|testdata|__tests__|tests?|evals?|examples?|samples?|assets|scaffold\w*|boilerplates?|archived?|[^/]*-templates?)/",
+    r"(?:^|/)(?:node_modules|vendor|third_party|templates?|fixtures?|testdata|__tests__|tests?|evals?|examples?|samples?|assets|scaffold\w*|boilerplates?|_?archived?|[^/]*-templates?|(?:[^/]*-)?snapshots?|[0-9a-f]{40})/",
     re.IGNORECASE,
 )
 

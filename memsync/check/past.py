@@ -31,6 +31,7 @@ class Past:
         self._git = git
         self._prefix = prefix
         self._follow = lru_cache(maxsize=256)(self.list_renames)
+        self._changes = lru_cache(maxsize=2)(self._list_changes)
 
     @cached_property
     def deleted(self) -> dict[str, str]:
@@ -85,9 +86,8 @@ class Past:
     def list_renames(self, commit: str) -> dict[str, str]:
         """Return what *commit* renamed, and to what."""
         assert self._git
-        how = "show -M -l2000 -m --first-parent -z --name-status --diff-filter=R --format="
-        words = (*how.split(), commit)
-        done = self._git.run(*words, patience=_PATIENCE)
+        how = "show -M -l1000 -m --first-parent -z --name-status --diff-filter=R --format="
+        done = self._git.run(*how.split(), commit, patience=_PATIENCE)
         parts = [part.strip("\n") for part in done.paths] if done.code == 0 else []
         cut = len(self._prefix)
         return {old[cut:]: new[cut:] for old, new in zip(parts[1::3], parts[2::3], strict=False)}
@@ -100,18 +100,22 @@ class Past:
         """Return the same for each of *patterns* that was lost, by one question for all."""
         if self._git is None or not patterns or not files:
             return {}
-        named = [self._prefix + file for file in files[:_FILES]]
-        how = "--literal-pathspecs log -p -U0 --no-color --no-ext-diff --no-textconv --format=%x01%h --"
-        done = self._git.run(*how.split(), *named, patience=_PATIENCE)
         asked = {one: re.compile(rf"(?<!\w){one}(?![\w-])") for one in patterns}
         found: dict[str, str] = {}
         commit = ""
-        for row in done.text.split("\n") if not done.code and len(done.out) < _LARGEST else ():
+        for row in self._changes(*files[:_FILES]):
             commit = row[1:] if row[:1] == "\x01" else commit
             for one in [one for one, word in asked.items() if word.search(row[1:])] if row[:1] == "-" else ():
                 found[one] = commit
                 del asked[one]
         return found
+
+    def _list_changes(self, *files: str) -> list[str]:
+        """Return the lines that commits changed in *files*, the newest first."""
+        assert self._git
+        how = "--literal-pathspecs log -p -U0 --no-color --no-ext-diff --no-textconv --format=%x01%h --"
+        done = self._git.run(*how.split(), *(self._prefix + file for file in files), patience=_PATIENCE)
+        return done.text.split("\n") if not done.code and len(done.out) < _LARGEST else []
 
     def find_ignored(self, paths: Collection[str]) -> set[str]:
         """Return those of *paths* that git is told to ignore."""

@@ -46,7 +46,7 @@ def check_staged(git: Checkout) -> Iterator[Finding]:
     names = [name for name in past.changed if is_instruction(name) or name == MEMORIES]
     if not names and not past.removed:
         return
-    tree = Tree(git.top)
+    tree = Tree(git.top, new=False)
     words = {part for path in past.removed for part in path.split("/")[-2:]}
     others = [name for name in find_mentions(tree, words) if name not in names]
     said = [one for name in names for one in read_file(tree, name)]

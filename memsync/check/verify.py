@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
@@ -37,7 +37,7 @@ _GENERIC: Final = re.compile(
     r"|__init__|conftest|requirements|dockerfile|makefile|skill|claude|agents?|gemini|todo|plan|spec|design|tasks?|schema|test|server|client|app|api)\b"
 )
 _OVER: Final = re.compile(
-    r"(?i)\b(?!(?-i:[A-Z]{3}))(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|used to be|renam\w+"
+    r"(?i)\b(?!(?-i:[A-Z]{3}))(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|historical\w*|used to be|renam\w+"
     r"|replac\w+|supersed\w+|obsolete|there is no|there are no|is wrong|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
 )
 _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
@@ -125,23 +125,15 @@ class Ground:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        return self._group(lambda path: path.rpartition("/")[2])
-
-    @cached_property
-    def inside(self) -> dict[str, list[str]]:
-        """What lies directly in each folder."""
-        return self._group(lambda path: path.rpartition("/")[0])
-
-    @cached_property
-    def folded(self) -> dict[str, list[str]]:
-        """The paths that differ in capitals alone."""
-        return self._group(str.lower)
-
-    def _group(self, key: Callable[[str], str]) -> dict[str, list[str]]:
+        """The files and folders of each name, in small letters."""
         found = defaultdict(list)
         for path in (*self.names, *self.folders):
-            found[key(path)].append(path)
+            found[path.rpartition("/")[2].lower()].append(path)
         return dict(found)
+
+    def list_named(self, name: str) -> list[str]:
+        """Return the files and folders that are called *name*, but for capitals."""
+        return self._by_name.get(name.lower(), [])
 
     def has(self, path: str) -> bool:
         """Tell whether *path*, from the root, is a file or folder of git's, or stands in the work tree all the same."""
@@ -151,9 +143,8 @@ class Ground:
 
     def ends(self, path: str) -> list[str]:
         """Return the files and folders whose paths end with *path*."""
-        return [
-            one for one in self._by_name.get(path.rpartition("/")[2], ()) if one == path or one.endswith(f"/{path}")
-        ]
+        named = self.list_named(path.rpartition("/")[2])
+        return [one for one in named if one == path or one.endswith(f"/{path}")]
 
     def find_words(self, words: Collection[str]) -> set[str]:
         """Return those of *words* that stand somewhere in the code."""
@@ -242,7 +233,7 @@ class Verifier:
         yield from self._explain(one, said, at, bare, places)
 
     def _find_last(self, pattern: str) -> str:
-        """Return what *pattern* found last, if it finds nothing any more; "" if it still does, or never did."""
+        """Return what *pattern* found last, if it finds nothing since one commit; "" if it still does, never did, or lost one after the other."""
         found = re.compile(
             re.escape(pattern)
             .replace(r"\*\*/", "(?:.*/)?")
@@ -251,7 +242,8 @@ class Verifier:
             .replace(r"\?", ".")
         )
         is_there = any(map(found.fullmatch, (*self._ground.names, *self._ground.folders)))
-        return "" if is_there else next(filter(found.fullmatch, self._past.deleted), "")
+        gone = [] if is_there else [*filter(found.fullmatch, self._past.deleted)]
+        return gone[0] if len({self._past.deleted[path] for path in gone}) == 1 else ""  # else what comes and goes
 
     def _check_inside(self, one: Statement, said: str, at: int, place: str, rest: str) -> Found:
         """Look whether *place* has the heading that a link names, the line that a path names, or what the *rest* of a pattern finds."""
@@ -325,12 +317,13 @@ class Verifier:
         """Return the file that differs from what is said in the spelling of its ending, or in capitals."""
         for place in places:
             folder, _, name = place.rpartition("/")
-            if len(same := self._ground.folded.get(place.lower(), [])) == 1:
+            if len(same := [one for one in self._ground.list_named(name) if one.lower() == place.lower()]) == 1:
                 return same[0]
             stem, _, ending = name.rpartition(".")
             twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())}
             twins |= {name.replace("-", "_").lower(), name.replace("_", "-").lower()}
-            alike = [one for one in self._ground.inside.get(folder, ()) if one.rpartition("/")[2].lower() in twins]
+            named = (one for twin in twins for one in self._ground.list_named(twin))
+            alike = [one for one in named if one.rpartition("/")[0] == folder]
             if len(alike) == 1 and ("/" in bare or name.startswith(".") or not _GENERIC.match(name)):
                 return alike[0]
         return ""
@@ -406,10 +399,10 @@ class Verifier:
                 pattern = rf"{re.escape(facts[0].spelled)}[^0-9a-z]{{1,12}}{re.escape(claim.number.removesuffix('.x'))}"
                 since = self._past.find_loss(pattern, [*dict.fromkeys(fact.file for fact in facts)])
                 now = claim.said.replace(claim.number.lstrip("v").removesuffix(".x"), number) if number else ""
-                what, sure = (
-                    f"{facts[0].file} has {facts[0].spec}",
-                    not _LOOSE.search(one.row) and not is_task(one.file),
-                )
+                what = f"{facts[0].file} has {facts[0].spec}"
+                # of two words, the last one with its number may be a name of its own
+                is_whole = facts[0].name == claim.names[1] or not claim.number.isdigit()
+                sure = is_whole and not _LOOSE.search(one.row) and not is_task(one.file)
                 yield Finding(one.file, one.line, claim.said, what, now, since, sure, at=claim.at)
 
     def _check_lengths(self, statements: Sequence[Statement]) -> Iterator[Finding]:

@@ -452,12 +452,12 @@ def _has_record(path: Path, id_: str, object_: str) -> bool | None:
         return None
 
 
-def list_files(directory: Path) -> list[str] | None:
-    """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
+def list_files(directory: Path, *, new: bool = True) -> list[str] | None:
+    """Return the paths of all files in *directory* that git tracks, or, if *new*, would take, relative to it; None outside git."""
     git, name = find_checkout(directory / "x")
     inside = name.removesuffix("x")
-    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
-    found = git.ask("--literal-pathspecs", *words)
+    words = ("ls-files", "-z", "--cached", *(("--others", "--exclude-standard") if new else ()), "--deduplicate")
+    found = git.ask("--literal-pathspecs", *words, "--", inside or ".")
     return None if found is None else [path.removeprefix(inside) for path in found.split("\0") if path]
 
 

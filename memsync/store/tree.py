@@ -24,17 +24,18 @@ _MOST: Final = 200_000
 
 
 class Tree:
-    """The files under *root*; paths are relative, with forward slashes. Links are not followed."""
+    """The files under *root*, with *new* also those that git does not track yet; paths are relative, with forward slashes. Links are not followed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, new: bool = True) -> None:
         self.root = root
+        self._new = new
         self._texts: dict[str, str | None] = {}
         self._data: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def files(self) -> list[str]:
         """The paths of all files that git would take, sorted; outside git, without what is usually ignored."""
-        known = list_files(self.root)
+        known = list_files(self.root, new=self._new)
         return sorted(self._walk() if known is None else known)[:_MOST]
 
     def _walk(self) -> Iterator[str]:

@@ -140,13 +140,14 @@ def test_commands_that_no_file_defines_are_found(repo, tree, check):
     rows = [
         "make test", "make lint", "npm run build", "npm run biuld", "pnpm dev:api", "just serve 80", "just srve", "mise run fmt", "mise run format",
         "task f", "task fax", "docker compose up -d db", "docker compose logs redis", "python scripts/seed.py", "cd scripts && python seed.py", "FOO=1 make test && make lint",
+        "docker compose up -d db > up.log 2>&1", "docker compose exec container_name ls", "docker compose logs db 2>err.txt",
     ]  # fmt: skip
     tree({"AGENTS.md": "```sh\n" + "\n".join(rows) + "\n```\nRun `make lint`, or `make -C sub all`.\n"})
     found = [(place, said, since) for place, said, _, since, sure in check() if sure]
     assert found == [
         ("AGENTS.md:3", "make lint", since), ("AGENTS.md:5", "npm run biuld", None), ("AGENTS.md:6", "pnpm dev:api", None),
         ("AGENTS.md:8", "just srve", None), ("AGENTS.md:10", "mise run format", None), ("AGENTS.md:12", "task fax", None),
-        ("AGENTS.md:14", "docker compose logs redis", None), ("AGENTS.md:17", "make lint", since), ("AGENTS.md:19", "make lint", since),
+        ("AGENTS.md:14", "docker compose logs redis", None), ("AGENTS.md:17", "make lint", since), ("AGENTS.md:22", "make lint", since),
     ]  # fmt: skip
 
 
@@ -175,7 +176,14 @@ def test_a_tree_that_is_only_indented_is_looked_up_too(tree, check):
     tree({f"internal/{name}.go": "package x\n" for name in ("app", "config/load", "config/init", "ui/main")})
     tree({"internal/jobs/run.go": "package x\n"})
     drawn = "internal/\n  app.go       starts it\n  config/\n    load.go    reads\n  ui/          pages\n  jobs/        runs\n"
-    tree({"AGENTS.md": f"```\n{drawn}```\n"})
+    tree(
+        {
+            "AGENTS.md": f"```\n{drawn}```\n",
+            "internal/[id]/edit/a.go": "package x\n",
+            "internal/(x)/b.go": "package x\n",
+        }
+    )
+    tree({"AGENTS.md": f"```\n{drawn}  [id]/\n    edit/\n  (x)/       a group\n```\n"})
     assert check() == []
     shutil.rmtree(tree.root / "internal" / "jobs")
     since = tree({}, message="take away")
@@ -415,6 +423,25 @@ def test_a_pattern_that_finds_nothing_any_more_and_other_capitals_are_found(tree
     assert check() == [
         ("AGENTS.md:1", "testing/*.case", None, since, True),
         ("AGENTS.md:2", "docs/guide/Pay.md", "docs/Guide/Pay.md", None, True),
+    ]
+
+
+def test_a_pattern_of_what_comes_and_goes_and_what_is_history_are_not_findings(tree, check):
+    for name in ("a", "b"):
+        tree({f"changes/{name}.note": "x\n", "changes/README.md": "y\n"})
+        (tree.root / "changes" / f"{name}.note").unlink()
+    tree({"AGENTS.md": "Describe it in `changes/*.note`, historically in `changes/a.note`\n"})
+    assert check() == []
+
+
+def test_a_number_behind_two_words_may_be_of_the_last_one_alone_and_a_snapshot_is_of_another_project(tree, check):
+    tree({"package.json": '{"dependencies": {"@acme/material": "^17.1.0", "react": "^18.2.0"}}'})
+    tree({"AGENTS.md": "Acme Material 3, not Acme Material 16.2\nAcme Material 16.2, React 17\n"})
+    tree({f"docs/snapshots/{'0a' * 20}/AGENTS.md": "React 17\n", "docs/upstream-snapshots/CLAUDE.md": "React 17\n"})
+    assert [(said, now, sure) for _, said, now, _, sure in check()] == [
+        ("Material 3", "Material 17", False),
+        ("Material 16.2", "Material 17.1", True),
+        ("React 17", "React 18", True),
     ]
 
 
