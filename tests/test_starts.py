@@ -46,8 +46,8 @@ def is_safe(call: ast.Call, function: ast.AST) -> bool:
     words = ast.unparse(call.args[0])
     made = [ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Assign)]
     name = words.removesuffix("[0]")
-    made_here = (f"{name} = programs.own(", f"{name} = own(")  # the second in `programs` itself
-    named = re.match(r"\[(\*_bound\(name\), )?programs\.find\(|programs\.own\(", words)  # bounds are by the shell
+    made_here = (f"{name} = programs.own(", f"{name} = own(")  # without a prefix in `programs` itself
+    named = re.match(r"\[(\*_bound\(name\), )?(programs\.)?find\(|programs\.own\(", words)  # bounds are by the shell
     return bool(named) or any(one.startswith(made_here) for one in made)
 
 
