@@ -273,10 +273,10 @@ def test_commands_and_hooks_say_the_same_whatever_index_lies_there(world, tmp_pa
     copy_index(world.repo, tmp_path / "there")
     assert index_files(world.repo)
     assert [question for question, text in zip(questions, expected, strict=True) if not text] == [questions[2]]
-    for state in states if count > 16 or IS_WHOLE else ("none", "damaged"):
-        prepare = states[state]
-        for question, answer in zip(questions, expected, strict=True):
-            prepare()
+    asked = list(zip(questions, expected, strict=True))
+    for number, state in enumerate(states if count > 16 or IS_WHOLE else ("none", "damaged")):
+        for question, answer in asked if IS_WHOLE else asked[number % 2 :: 2]:
+            states[state]()
             assert world.ask(question) == answer, (state, question)
 
 

@@ -293,14 +293,11 @@ def test_a_value_is_read_with_the_names_of_all_that_encloses_it():
 )  # fmt: skip
 def test_ten_times_the_text_does_not_take_a_hundred_times_as_long(piece):
     def cost(size: int) -> float:
-        text, best = ("token = " + piece * size)[:size], float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            secrets.scan(text)
-            best = min(best, time.process_time() - began)
-        return best
+        text, began = ("token = " + piece * size)[:size], time.process_time()
+        secrets.scan(text)
+        return time.process_time() - began
 
-    assert cost(100_000) < 40 * cost(10_000) + 0.1
+    assert any(cost(100_000) < 40 * cost(10_000) + 0.1 for _ in range(3))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers import until
 from html_page import Html
 from starlette.testclient import TestClient
 
@@ -42,8 +41,9 @@ class Browser:
 
     def get_whole(self, path: str, **query: str) -> Html:
         """Ask again, as the page does, until nothing is read for it any more."""
-        until(lambda: "still reading" not in self.get(path, **query).text)
-        return self.get(path, **query)
+        while re.search("still reading|Reading its history", (page := self.get(path, **query)).text):
+            pass
+        return page  # not asked for again: some answers are given once
 
     def post(self, path: str, **fields: str | list[str]) -> Html:
         return self._read(self.client.post(path, data={"form": self.keys.form, **fields}))

@@ -61,7 +61,7 @@ def pages(desk, text: str):
     )
     id_ = f"x{text}"
     yield "record", desk.get("/memory", id=id_)
-    yield "history", desk.get("/memory/history", id=id_)
+    yield "history", desk.get_whole("/memory/history", id=id_)
     yield "relative", desk.get("/memory", id="mm-other1")
     yield "new", desk.get("/memory/new", content=text, supersedes=text, type=text, tags=text)
     yield "none", desk.get("/memory", id=text, scope=text)
