@@ -22,6 +22,7 @@ __all__ = [
     "find_doubt",
     "find_lost",
     "may_merge",
+    "may_replace",
     "on_scale",
 ]
 
@@ -84,16 +85,20 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
         return _judge_copy(*same, thresholds)
     shares = shared(one, other)
     close = max(similarity, on_scale(sum(shares) / 2))
-    if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
-        return Verdict("contradicts", "gray", close, clash, may_replace=True)
-    if merged := _judge_merge(one, other, close, (new, old), thresholds):
-        return merged
-    if differences := find_differences(one, other):
-        denied = find_negation(one, other) or find_negation(other, one)  # then both may be true
-        what = ", ".join(f"{each.old} / {each.new}" for each in differences)
-        may_replace = not denied and are_of_one_subject(differences)
-        return Verdict("differs", "keep", close, denied or f"differs in: {what}", may_replace)
-    return _judge_unmerged(one, other, close, shares, (new, old), thresholds)
+    sure = _judge_sure(one, other, close, (new, old), thresholds)
+    return sure or _judge_unmerged(one, other, close, shares, (new, old), thresholds)
+
+
+def may_replace(new: str, old: str) -> bool:
+    """Tell whether `decide` says so of texts as near as can be, which takes a part of its time: most need no name for what they are."""
+    one, other = read(new), read(old)
+    if are_one_form(new, old) or is_same(one, other):
+        return False
+    if sure := _judge_sure(one, other, 1.0, (new, old), DEFAULT):
+        return sure.may_replace
+    if not _are_short(one, other, shares := shared(one, other)):
+        return False
+    return _judge_unmerged(one, other, 1.0, shares, (new, old), DEFAULT).may_replace
 
 
 def may_merge(new: str, old: str) -> bool:
@@ -115,6 +120,22 @@ def find_doubt(new: str, old: str) -> str:
 
 def _judge_copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
     return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
+
+
+def _judge_sure(
+    one: Reading, other: Reading, close: float, texts: tuple[str, str], thresholds: Thresholds
+) -> Verdict | None:
+    """Return what is sure: a contradiction, a merge or another value; None where words alone are left to compare."""
+    if close >= OPPOSED and (clash := find_contradiction(one, other, texts, close)):
+        return Verdict("contradicts", "gray", close, clash, may_replace=True)
+    if merged := _judge_merge(one, other, close, texts, thresholds):
+        return merged
+    if differences := find_differences(one, other):
+        denied = find_negation(one, other) or find_negation(other, one)  # then both may be true
+        what = ", ".join(f"{each.old} / {each.new}" for each in differences)
+        is_one_subject = not denied and are_of_one_subject(differences)
+        return Verdict("differs", "keep", close, denied or f"differs in: {what}", is_one_subject)
+    return None
 
 
 def _judge_merge(
@@ -144,13 +165,18 @@ def _judge_unmerged(
         return Verdict("different", "keep", close, "")
     relation, reason = _guess_relation(one, other, shares, is_gray=close >= thresholds.gray_low)
     if relation != "related" and (doubt := _find_doubt(one, other, texts)):
-        is_short = max(len(one.content), len(other.content)) <= _SHORT and doubt != SWAPPED and max(shares) >= _MOST
+        is_short = doubt != SWAPPED and _are_short(one, other, shares)
         if min(shares) >= _MOST and (any(map(str.isdigit, doubt)) or (is_short and is_one_frame(one, other))):
             return Verdict("differs", "keep", close, doubt, is_short)
         return Verdict("related", "keep", close, f"about the same thing, but {doubt}", is_short)
     return Verdict(
         relation, "gray" if relation != "related" and close >= thresholds.gray_low else "keep", close, reason
     )
+
+
+def _are_short(one: Reading, other: Reading, shares: tuple[float, float]) -> bool:
+    """Tell whether both are one statement each, and most of one is in the other."""
+    return max(len(one.content), len(other.content)) <= _SHORT and max(shares) >= _MOST
 
 
 def _guess_relation(new: Reading, old: Reading, shares: tuple[float, float], *, is_gray: bool) -> tuple[Relation, str]:

@@ -98,7 +98,7 @@ class Lexical:
             _, low, high = self._find(key)
             weights += [self.weigh(high - low + self._shift.get(key, 0))] * 2
             parts += [self._base.slots[low:high], _part(self._late.get(key, ()))[0]]
-        slots, size = np.concatenate(parts), len(self._lengths)
+        slots, size = np.concatenate(parts, dtype=np.intp), len(self._lengths)
         shared = np.bincount(slots, minlength=size)
         added = np.bincount(
             slots, np.repeat(weights, [*map(len, parts)]), size

@@ -60,9 +60,9 @@ def _find_newer(project: Project, hits: Sequence[Hit], hit: Hit) -> Hit | None:
 
 @lru_cache(maxsize=1 << 12)  # most come again, at another question
 def _may_replace(new: str, old: str) -> bool:
-    from memsync.dedup import decide
+    from memsync.dedup import may_replace
 
-    return decide(new, old, 1.0).may_replace
+    return may_replace(new, old)
 
 
 def _look_for(project: Project, hit: Hit) -> list[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import Thresholds, decide, on_scale
+from memsync.dedup import Thresholds, decide, may_replace, on_scale
 
 ALIKE = 0.97  # as alike as contradicting sentences usually are
 
@@ -114,3 +114,18 @@ def test_one_word_more_is_not_more_of_the_same():
 @pytest.mark.parametrize(("likeness", "similarity"), [(-1.0, 0.6), (0.0, 0.6), (0.5, 0.8), (1.0, 1.0), (2.0, 1.0)])
 def test_a_likeness_of_any_embedder_is_put_on_the_scale_of_the_thresholds(likeness, similarity):
     assert on_scale(likeness) == pytest.approx(similarity)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("The API listens on port 8081", "The API listens on port 8080", True),
+        ("The API listens on port 8080", "the api listens on port 8080", False),
+        ("GPU tests are skipped by default; pass `-m gpu`", "GPU tests are skipped by default", False),
+        ("Deploys run from the green runner on Fridays", "Deploys run from the blue runner on Mondays", True),
+        ("The linter must run without a cache", "The linter must run with a cache", True),
+        ("Bugs are filed in Linear", "The cache is cleared with `make clean`", False),
+    ],
+)
+def test_whether_a_text_may_replace_another_is_what_the_verdict_says(new, old, expected):
+    assert (decide(new, old, 1.0).may_replace, may_replace(new, old)) == (expected, expected)
