@@ -271,10 +271,6 @@ def _describe_row(project: Project, row: Row) -> Iterator[str]:
     yield f"    {words[1]} {short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
 
 
-def _describe_reversal(project: Project, result: reviewing.Reversed) -> str:
-    return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
-
-
 @command(dedup)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
@@ -300,7 +296,8 @@ def reverse(project: Project, /, ref: str) -> Answer:
       memsync dedup reverse 12
     """
     result = reviewing.reverse(project, reviewing.find(project, ref))
-    return Answer(result, _describe_reversal(project, result))
+    made = f": {render.entry_line(result.entry, project.clock())}" if result.entry else ""
+    return Answer(result, f"{result.reason}{made}")
 
 
 def _mark_differences(one: tuple[str, str], two: tuple[str, str]) -> list[str]:

@@ -204,17 +204,13 @@ def _is_list_of(value: object, is_one: Callable[[object], bool]) -> bool:
     return isinstance(value, list) and all(map(is_one, value))
 
 
-def _as_ids(value: str | list[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 _MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "content": clean_content,
     "rows": tuple,
     "cues": clean_cues,
     "anchors": tuple,
     "triggers": clean_triggers,
-    "drop": _as_ids,
+    "drop": lambda value: (value,) if isinstance(value, str) else tuple(value),
 }
 
 # What the value of each field must be, and what is said of another one.
