@@ -108,6 +108,11 @@ class Nominees:
         """Return the one that is ranked under *name*."""
         return self[self._places[int(name.rpartition(_NUL)[2])]]
 
+    def repository(self, place: int) -> int:
+        """Return of which repository the one at *place* is."""
+        repo: int = self._rows[place][1]
+        return repo
+
     def as_record(self, place: int) -> Record:
         """Return the record at *place* as it is ranked: named by its id, which orders equals, and its number, because two repositories may have one id."""
         one = self[place]

@@ -115,6 +115,7 @@ class Sample(Index):
         self._read = read
         self._whole_of = whole
         self._lexical = _Lexical(counted, key, whole)
+        self.scores: list[tuple[float, int]] = []  # of all records that the last answer was chosen of, and their places
 
     def answer(self, text: str, query: Query, *, limit: int, allow: Allow, weighed: int = WEIGHED) -> Ranking:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
@@ -122,6 +123,7 @@ class Sample(Index):
 
         found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
         candidates = self._candidates(text, query, found)
+        self.scores = [*candidates.ordered]
         whole = self._whole_of
         share = whole.searched / max(whole.live, 1)
         # Chance matches come from what was searched, and a store is about what many of its own records have.
@@ -133,7 +135,7 @@ class Sample(Index):
 
         return rank(
             query,
-            candidates._replace(lens=lens, record=self._read),
+            candidates._replace(lens=lens, record=self._read, ordered=self.scores),
             limit=limit,
             allow=allow,
             is_mine=lambda _: False,

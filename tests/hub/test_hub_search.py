@@ -207,6 +207,21 @@ def test_copies_in_forks_are_one_hit_that_says_in_how_many_repositories_it_is(hu
     assert {(hit.repository, hit.also_in) for hit in one.hits} == {("org/fork3", 0)}
 
 
+def test_what_stands_out_of_its_own_repository_is_not_pushed_out_by_one_in_which_all_share_words_with_the_question(
+    hub, make
+):
+    chatter = "the order page, its invoice and the tax of a position were looked at in the meeting about step"
+    loud = make("loud", *(f"{chatter} {n} by team {n * 7}" for n in range(12)))
+    wanted = "tax is rounded for each position of an invoice"
+    bring(hub, loud, make("terse", wanted, "mail goes through the outbox", "guests have no account"))
+    asked = "is the tax of a position in the order page rounded"
+    found = hub.search(asked, principal="alice")
+    alone = hub.search(asked, principal="alice", filters=Filters(repositories=("org/loud",)))
+    assert texts(found)[0] == wanted
+    assert found.hits[0].score < found.hits[1].score
+    assert [hit.score for hit in alone.hits] == sorted((hit.score for hit in alone.hits), reverse=True)
+
+
 def test_what_a_memory_says_is_quoted(hub, make):
     bring(hub, make("one", "the parser of pages takes <Button></Button> as a word"))
     (hit,) = hub.search("parser", principal="alice").as_dict()["memories"]
