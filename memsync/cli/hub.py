@@ -120,16 +120,41 @@ def add(addresses: tuple[str, ...], source: Path | None, branch: str, org: str |
 
 @hub_command(hub)
 @click.argument("ref", metavar="REPOSITORY")
-def remove(ref: str) -> Answer:
+@click.argument("names", metavar="[ID]...", nargs=-1)
+def remove(ref: str, names: tuple[str, ...]) -> Answer:
     """Remove a repository, by its URL or name, and all that came from it.
 
+    With IDs only these memories, or skills by their names, of it. They do not
+    come in again with a later sync; git keeps what it has.
+
     \b
-    Example:
+    Examples:
       memsync hub remove example/payments
+      memsync hub remove example/payments mm-k3x9qp
     """
     with calls.Hub.open() as open_hub:
-        url = syncing.remove(open_hub.database, ref)
-    return Answer({"removed": url}, f"removed {one_line(url)}")
+        url = syncing.remove(open_hub.database, ref, names)
+    said = f"{', '.join(map(one_line, names))} of " if names else ""
+    return Answer({"removed": url, "names": list(names)}, f"removed {said}{one_line(url)}")
+
+
+@hub_command(hub)
+@click.argument("ref", metavar="REPOSITORY")
+@click.option("--release", is_flag=True, help="End the hold; the next sync brings what is new.")
+def hold(ref: str, release: bool) -> Answer:
+    """Keep all that came from a repository as it is, such as for a court.
+
+    Until --release no sync or push changes it, it is not removed when it is gone
+    from its forge, and neither remove nor drop takes it.
+
+    \b
+    Examples:
+      memsync hub hold example/payments
+      memsync hub hold example/payments --release
+    """
+    with calls.Hub.open() as open_hub:
+        url = syncing.hold(open_hub.database, ref, release=release)
+    return Answer({"held": not release, "url": url}, f"{one_line(url)} is {'released' if release else 'on hold'}")
 
 
 @hub_command(hub)
@@ -407,7 +432,7 @@ def _format_status(value: Mapping[str, Any]) -> str:
         rest = f"; left out: {left}" if left else ""
         note = f"; {one_line(one['note'], 200)}" if one["note"] else ""
         lines.append(
-            f"  {one_line(one['name'])} {one['state']}{', pushed' if one['pushed'] else ''}, {memories(one['memories'])}{rest}{note}"
+            f"  {one_line(one['name'])} {one['state']}{', pushed' if one['pushed'] else ''}{', on hold' if one['held_at'] else ''}, {memories(one['memories'])}{rest}{note}"
         )
     lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
     return "\n".join(lines)

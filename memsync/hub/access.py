@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SCOPES: Final = ("search", "push", "metrics")
 PREFIX: Final = "msh_"
+_ENDED_FOR: Final = timedelta(days=30)  # that a token which counts no more is listed
 MIRRORED_FOR: Final = timedelta(hours=24)  # that what a forge said is believed
 
 
@@ -177,6 +178,7 @@ def make_token(
     if unknown := [scope for scope in scopes if scope not in SCOPES]:
         raise UsageError(f"unknown scope {unknown[0]!r}; choose of {', '.join(SCOPES)}")
     token = PREFIX + secrets.token_urlsafe(32)
+    connection.execute("delete from token where least(until, revoked_at) < now() - %s", [_ENDED_FOR])
     connection.execute(
         "insert into token (hash, principal, name, scopes, until, is_session) values (%s, %s, %s, %s, now() + %s, %s)",
         [_hash(token), principal, name, list(scopes), lasting, is_session],

@@ -6,7 +6,7 @@ Nothing of a query or of an answer is logged.
 from __future__ import annotations
 
 import json
-import sys
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +26,8 @@ from memsync.hub.signin import DESCRIBED, RESOURCE, SignIn
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger(__name__)  # which `server.run` shows on stderr
 
 OPEN: Final = frozenset(
     {"/livez", "/readyz", "/healthz", "/openapi.json", "/webhook"}
@@ -217,4 +219,4 @@ class Door:
         }
         if bearer:
             row |= {"principal": bearer.name, "token": bearer.token}
-        sys.stderr.write(json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **row}) + "\n")
+        log.info(json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **row}))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memsync.errors import ConfigError, HubError, Remedy, UsageError
+from memsync.errors import ConfigError, HubError, MemsyncError, Remedy, UsageError
 from memsync.hub import access, config, database, loading, nominate, search, sync
 from memsync.hub.embedded import Embedded
 from memsync.hub.nominate import Filters
@@ -91,9 +92,9 @@ def read_status(connection: Connection[Any]) -> dict[str, Any]:
     """Return what the hub has, how fresh it is, and its repositories."""
     about = nominate.meta(connection)
     rows = connection.execute(
-        "select name, url, branch, commit, state, note, memories, skills, left_out, changed_at, pushed from repo order by name, url"
+        "select name, url, branch, commit, state, note, memories, skills, left_out, changed_at, pushed, held_at from repo order by name, url"
     )
-    names = "name url branch commit state note memories skills left_out changed_at pushed"
+    names = "name url branch commit state note memories skills left_out changed_at pushed held_at"
     repositories = database.as_dicts(names, rows)
     size = connection.execute(
         "select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
@@ -190,6 +191,13 @@ def ask_beside(
     return replace(found, hits=tuple(hit for hit in found.hits if (hit.memory.id, hit.memory.content) not in here))
 
 
+def _list_repositories(settings: config.Settings) -> list[sync.Known]:
+    """Return the repositories of a hub that can be read; what is broken, or another version's, may be dropped too."""
+    with suppress(MemsyncError), Hub(settings) as hub, hub.database.writing() as connection:
+        return sync.list_known(connection)
+    return []
+
+
 def drop() -> str:
     """Remove this user's hub with all that it has, and return where it was.
 
@@ -197,6 +205,9 @@ def drop() -> str:
         HubError
     """
     settings = config.load()
+    if not settings.server:
+        for one in _list_repositories(settings):
+            one.refuse_if_held()
     if settings.dsn:
         database.drop(settings.dsn)
     elif settings.is_embedded:

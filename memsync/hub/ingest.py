@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from orjson import loads
 
+from memsync.errors import HubError
 from memsync.format.codec import decode
 from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
@@ -283,6 +284,36 @@ def note(connection: Connection[Any], repo: int, taken: Taken, **fields: Any) ->
             "left_out": json.dumps(dict(taken.left_out)),
         },
     )
+
+
+def delete(connection: Connection[Any], repo: int, names: Sequence[str]) -> None:
+    """Take the memories and skills of *repo* with these *names* out, and let them not come in again.
+
+    Raises:
+        HubError: it has none of that name.
+    """
+    rows = connection.execute(
+        "insert into deleted (repo, kind, name) select repo, kind, name from record where repo = %s and name = any(%s)"
+        " returning kind, name",
+        [repo, list(names)],
+    ).fetchall()
+    if missing := set(names).difference(name for _, name in rows):
+        raise HubError(f"the hub has no {min(missing)!r} of this repository; name memories by their whole ids")
+    changed: Counter[int] = Counter()
+    figures: Figures = {}
+    with connection.cursor() as cursor:
+        _remove(cursor, repo, rows, changed, figures)
+        _count(cursor, changed, figures)
+    connection.execute(f"update repo set {COUNTED} where id = %s".encode(), [repo])
+
+
+def leave_out_deleted(connection: Connection[Any], repo: int, taken: Taken) -> Taken:
+    """Return what was *taken* of *repo* but for what somebody has deleted here, counted."""
+    keys = set(connection.execute("select kind, name from deleted where repo = %s", [repo]).fetchall())
+    rows = tuple(row for row in taken.rows if row.key not in keys) if keys else taken.rows
+    if gone := len(taken.rows) - len(rows):
+        return replace(taken, rows=rows, left_out={**taken.left_out, "deleted": gone})
+    return taken
 
 
 def remove_repository(connection: Connection[Any], repo: int) -> None:

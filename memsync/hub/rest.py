@@ -49,6 +49,14 @@ class Ask(BaseModel):
         return Filters(**lists, kind=self.kind, memory_type=self.memory_type, min_importance=self.min_importance)
 
 
+class Part(BaseModel):
+    """Which part of a long list is asked for: the first after a repository's URL."""
+
+    model_config = ConfigDict(extra="forbid")
+    limit: int | None = Field(None, ge=1)
+    after: str = ""
+
+
 class Push(BaseModel):
     """The files of a commit of a repository's default branch, by their paths."""
 
@@ -140,15 +148,18 @@ class Rest:
 
     async def repositories(self, request: Request) -> Response:
         """List what whom the token stands for may read."""
-        return await _answer(self._repositories, request.scope["bearer"])
+        return await _answer(self._repositories, request.scope["bearer"], dict(request.query_params))
 
-    def _repositories(self, bearer: access.Bearer) -> dict[str, Any]:
+    def _repositories(self, bearer: access.Bearer, asked: dict[str, str]) -> dict[str, Any]:
+        part = Part.model_validate(asked)
         with self._hub.database.reading(bearer.principal) as connection:
             rows = connection.execute(
-                "select name, url, branch, commit, memories, skills, pushed from repo order by name, url"
-            )
-            names = ("name", "url", "branch", "commit", "memories", "skills", "pushed")
-            return {"repositories": [dict(zip(names, row, strict=True)) for row in rows]}
+                "select name, url, branch, commit, memories, skills, pushed from repo where %(after)s = ''"
+                " or (name, url) > (select name, url from repo where url = %(after)s) order by name, url limit %(limit)s",
+                part.model_dump(),
+            ).fetchall()
+        names = ("name", "url", "branch", "commit", "memories", "skills", "pushed")
+        return {"repositories": [dict(zip(names, row, strict=True)) for row in rows]}
 
     async def push(self, request: Request) -> Response:
         """Take what a CI sends of a repository that we cannot reach."""

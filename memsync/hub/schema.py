@@ -174,7 +174,18 @@ alter table principal add subject text unique, add signed_out_at timestamptz, ad
 alter table token add is_session boolean not null default false;
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH)
+# What is on hold stays as it is; what somebody deleted does not come in again.
+_ELEVENTH: Final = """
+alter table repo add held_at timestamptz;
+create table deleted (
+  repo int not null references repo on delete cascade, kind text not null, name text not null,
+  at timestamptz not null default now(), primary key (repo, kind, name)
+);
+"""
+
+STEPS: Final = (
+    _FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH, _ELEVENTH
+)  # fmt: skip
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

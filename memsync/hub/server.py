@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from starlette.routing import Route
 
 from memsync import __version__
 from memsync.errors import HubError, UsageError
-from memsync.hub import search
+from memsync.hub import door, search
 from memsync.hub.ci import Issuers
 from memsync.hub.door import Allowance, Door, Meter
 from memsync.hub.hub import Hub
@@ -159,6 +160,9 @@ def run(app: Starlette, place: socket.socket) -> None:
     """Serve *app* at *place* until a signal ends it; what is being answered then is answered."""
     import uvicorn
 
+    door.log.addHandler(logging.StreamHandler())
+    door.log.setLevel(logging.INFO)
+    door.log.propagate = False
     config = uvicorn.Config(
         app,
         log_level="warning",

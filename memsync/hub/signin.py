@@ -51,8 +51,8 @@ class _Provider(Issuers):
         self._issuers = [issuer]  # as the provider writes itself, with a slash or without
         self._about: tuple[float, dict[str, Any]] = (float("-inf"), {})
 
-    def find_place(self, name: str) -> str:
-        """Return the address that the provider calls *name*.
+    def find_place(self, name: str, *, is_needed: bool = True) -> str:
+        """Return the address that the provider calls *name*; "" where it names none that *is_needed*.
 
         Raises:
             HubError
@@ -65,6 +65,8 @@ class _Provider(Issuers):
                 raise HubError(f"{issuer} calls itself something else; --sign-in takes the issuer as it says it")
             self._about = (self._clock(), about)
         place = about.get(name)
+        if place is None and not is_needed:
+            return ""
         if not isinstance(place, str) or not _is_safe(place):
             raise HubError(f"{issuer} names no https address as its {name}")
         return place
@@ -146,10 +148,24 @@ class SignIn:
         claims = self._provider.find_claims(str(told.get("id_token", "")), self._client)
         if not claims or claims.get("azp", self._client) != self._client or not _equal(nonce, claims.get("nonce")):
             raise HubError("the provider's word on who signed in does not count here; begin again")
+        if self._claim not in claims or "groups" not in claims:
+            claims = {**self._ask_userinfo(told.get("access_token"), claims["sub"]), **claims}
         person = self._read_person(claims)
         if person is None or person.name is None:
             raise HubError(f"the provider does not say, or does not vouch for, the {self._claim} of who signed in")
         return person
+
+    def _ask_userinfo(self, token: object, subject: str) -> dict[str, Any]:
+        """Return what the provider says of *subject* beside the signed token, as many do of mail and groups.
+
+        Raises:
+            HubError
+        """
+        place = self._provider.find_place("userinfo_endpoint", is_needed=False)
+        if not place or not isinstance(token, str):
+            return {}
+        told = ask(place, {"Authorization": f"Bearer {token}", "Accept": "application/json"})
+        return told if told.get("sub") == subject else {}
 
     def find_bearer(self, database: Database, token: str) -> access.Bearer | None:
         """Return whom *token* stands for, where the provider has signed it for this server and it counts now.

@@ -51,6 +51,16 @@ class Known(NamedTuple):
     commit: str
     made_by: str
     branch: str
+    is_held: bool
+
+    def refuse_if_held(self) -> None:
+        """Refuse to change a repository that is on hold.
+
+        Raises:
+            PushRefused
+        """
+        if self.is_held:
+            raise PushRefused(f"{self.name} is on hold; ", Remedy("hub hold --release", self.url), " ends that")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +113,34 @@ def add(database: Database, addresses: Sequence[str], *, principal: int | None, 
     return new
 
 
-def remove(database: Database, ref: str) -> str:
+def remove(database: Database, ref: str, names: Sequence[str] = ()) -> str:
     """Remove the repository whose URL or name is *ref*, with all that was taken from it, and return its URL.
+
+    Or only the memories and skills with these *names* of it, which do not come in again.
+
+    Raises:
+        HubError: there is none such, or it is on hold.
+    """
+    with database.writing_alone() as connection:
+        found = find(connection, ref)
+        found.refuse_if_held()
+        if names:
+            ingest.delete(connection, found.id, names)
+        else:
+            ingest.remove_repository(connection, found.id)
+    return found.url
+
+
+def hold(database: Database, ref: str, *, release: bool = False) -> str:
+    """Keep all that the hub has of *ref* as it is, until that is *released*, and return its URL.
 
     Raises:
         HubError
     """
     with database.writing_alone() as connection:
         found = find(connection, ref)
-        ingest.remove_repository(connection, found.id)
+        query = "update repo set held_at = case when not %s then coalesce(held_at, now()) end where id = %s"
+        connection.execute(query, [release, found.id])
     return found.url
 
 
@@ -131,10 +160,11 @@ def find(connection: Connection[Any], ref: str) -> Known:
 
 
 def list_known(connection: Connection[Any], *, due: bool = False, asked: bool = False) -> list[Known]:
-    """Return the repositories of the hub; with *due* only those that need not wait after failures, *asked* not those that push."""
-    where = " where not pushed" if asked or due else ""
+    """Return the repositories of the hub; with *due* only those that need not wait after failures, *asked* not those that push or are on hold."""
+    where = " where not pushed and held_at is null" if asked or due else ""
     where += " and (retry_at is null or retry_at <= now())" if due else ""
-    rows = connection.execute(f"select id, url, name, commit, made_by, branch from repo{where} order by id".encode())
+    columns = "id, url, name, commit, made_by, branch, held_at is not null"
+    rows = connection.execute(f"select {columns} from repo{where} order by id".encode())
     return [Known(*row) for row in rows]
 
 
@@ -158,6 +188,8 @@ def sync(
     """
     with database.writing_alone() as connection:
         known = [find(connection, ref) for ref in refs] or list_known(connection, due=due, asked=True)
+        for one in known:
+            one.refuse_if_held()
         is_load = loading.begin(connection, expected=len(known))
     made_by, is_lost = version(), Event()
     turn: AbstractContextManager[object] = Lock()
@@ -229,10 +261,12 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
         return Outcome(name=known.name, what="unchanged")
     taken = take(found.files)
     with database.writing_alone(unless=loading.is_loading) as connection:
-        query = "select commit, made_by, pushed, committed_at from repo where id = %s for update"
+        query = "select commit, made_by, pushed, committed_at, held_at is not null from repo where id = %s for update"
         now = connection.execute(query, [known.id]).fetchone()
-        if now is None or tuple(now[:2]) != (known.commit, known.made_by):
-            return Outcome(name=known.name, what="passed over", note="another sync was here in between")
+        if now is None or tuple(now[:2]) != (known.commit, known.made_by) or (now[4] and not found.pushed):
+            return Outcome(name=known.name, what="passed over", note="another sync, or a hold, came in between")
+        known._replace(is_held=now[4]).refuse_if_held()
+        taken = ingest.leave_out_deleted(connection, known.id, taken)
         if found.pushed:
             _refuse_push(known, found, is_pushed=now[2], last=now[3])
         if (
@@ -281,7 +315,7 @@ def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) 
             " gone_at = case when %s then coalesce(gone_at, now()) end where id = %s",
             [state, str(error), _LONGEST_PAUSE, error.is_gone, known.id],
         )
-        query = f"select 1 from repo where id = %s and gone_at < now() - interval '{_GONE_FOR}'"
+        query = f"select 1 from repo where id = %s and held_at is null and gone_at < now() - interval '{_GONE_FOR}'"
         if connection.execute(query.encode(), [known.id]).fetchone():
             ingest.write(connection, known.id, Taken(rows=()), "", None)
             connection.execute(f"update repo set commit = '', {COUNTED} where id = %s".encode(), [known.id])

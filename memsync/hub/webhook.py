@@ -71,9 +71,9 @@ def note_due(connection: Connection[Any], repos: Iterable[int]) -> None:
 
 
 def take_due(connection: Connection[Any]) -> list[str]:
-    """Take the repositories that are due, but for those that another process takes now, and return their URLs."""
+    """Take the repositories that are due, but for those that another process takes now or that are on hold, and return their URLs."""
     rows = connection.execute(
-        "delete from due d using repo r where r.id = d.repo"
+        "delete from due d using repo r where r.id = d.repo and r.held_at is null"
         " and d.repo in (select repo from due for update skip locked) returning r.url"
     )
     return [url for (url,) in rows]

@@ -61,8 +61,14 @@ def _ending(call: Callable[[People, Request], Any]) -> Callable[[People, Request
             made = _page("people_login.html", 429, error=said, has_provider=self.has_provider)
             made.headers["Retry-After"] = str(int(error.args[0]) + 1)
         except (HubError, UsageError, ValueError) as error:  # the last where a text is none, as of a search
-            status = 503 if "not answer" in str(error) or "not reached" in str(error) else 403
-            made = _page("people_login.html", status, error=str(error), has_provider=self.has_provider)
+            is_lost = "not answer" in str(error) or "not reached" in str(error)
+            status = 503 if is_lost else 403 if isinstance(error, HubError) else 400
+            bearer = request.scope.get("bearer")
+            made = (
+                _page("people_error.html", status, error=str(error), bearer=bearer)
+                if bearer
+                else _page("people_login.html", status, error=str(error), has_provider=self.has_provider)
+            )
         made.headers.update(_HEADERS)
         return made
 

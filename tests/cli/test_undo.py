@@ -39,7 +39,7 @@ EXEMPT = {
     "takes back itself": "memory|undo",
     "notes what is done through it, not itself": "hook workflow|run mcp serve ui",
     "asks at a terminal, and notes each answer": "review janitor|review",
-    "is about the hub, which has an audit of its own": "hub|init hub|add hub|remove hub|sync hub|status hub|search hub|drop"
+    "is about the hub, which has an audit of its own": "hub|init hub|add hub|remove hub|hold hub|sync hub|status hub|search hub|drop"
     " hub|keep hub|grant hub|revoke hub|grants hub|mirror hub|token|make hub|token|list hub|token|revoke hub|audit"
     " hub|questions hub|report hub|serve hub|push hub|group|add hub|group|remove hub|group|list hub|sign-out",
 }

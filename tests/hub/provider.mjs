@@ -12,7 +12,7 @@ const provider = new Provider(settings.issuer, {
   jwks: settings.jwks,
   cookies: { keys: ["of a test"] },
   claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["groups"] },
-  conformIdTokenClaims: false,
+  conformIdTokenClaims: Boolean(settings.only_userinfo),
   findAccount: (_, id) => ({
     accountId: id,
     claims: () => ({ sub: id, ...now().accounts[id] }),

@@ -269,3 +269,13 @@ def test_what_may_be_read_no_more_when_the_answer_is_put_together_is_not_in_it(h
 
     monkeypatch.setattr(search, "_read_places", revoke_and_read)
     assert texts(hub.search("docker", principal="alice")) == ["docker runs as root"]
+
+
+def test_a_token_that_ended_long_ago_is_forgotten_when_another_one_is_made(hub):
+    for ended in ("until", "revoked_at"):
+        make_token(hub, "alice")
+        with hub.database.writing() as connection:
+            connection.execute(f"update token set {ended} = now() - interval '31 days'")
+    make_token(hub, "alice")
+    with hub.database.writing() as connection:
+        assert [(one["until"], one["revoked_at"]) for one in access.list_tokens(connection)] == [(None, None)]

@@ -63,7 +63,8 @@ def test_mcp_answers_each_user_with_what_that_user_may_read(hub, make, serve):
     assert anyio.run(ask, make_token(hub, "mallory")) == []
 
 
-def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd):
+def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, caplog):
+    caplog.set_level("INFO", "memsync.hub.door")
     bring(hub, make("payments", DOCKER))
     served = serve()
     token = make_token(hub, "alice", "search", "metrics")
@@ -89,7 +90,7 @@ def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd
     assert 'memsync_hub_requests_total{path="/v1/search",status="200"} 1' in counted
     assert "memsync_hub_memories 1" in counted
     assert re.search(r"^memsync_hub_last_sync_timestamp_seconds 1\.\d+e\+09$", counted, re.MULTILINE)
-    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    logged = [json.loads(record.message) for record in caplog.records if record.name == "memsync.hub.door"]
     assert {"path", "status", "ms", "principal", "token", "at", "method"} == set(logged[-1])
     assert "zanzibar" not in json.dumps(logged)
 
@@ -100,6 +101,18 @@ def test_a_token_that_asks_too_often_is_told_when_to_come_again(hub, serve):
     assert [served.ask("GET", "/v1/repositories", token=token)[0] for _ in range(3)] == [200, 200, 429]
     assert int(served.ask("GET", "/v1/repositories", token=token)[2]["Retry-After"]) <= 31
     assert served.ask("GET", "/v1/repositories", token=other)[0] == 200
+
+
+def test_a_long_list_of_repositories_comes_in_parts(hub, make, serve):
+    bring(hub, *(make(f"r{n}", DOCKER) for n in range(5)))
+    served, token, found, after = serve(), make_token(hub, "alice"), [], ""
+    while part := served.ask("GET", f"/v1/repositories?limit=2&after={after}", token=token)[1]["repositories"]:
+        found += [one["name"] for one in part]
+        assert len(part) <= 2
+        after = part[-1]["url"]
+    assert found == [f"org/r{n}" for n in range(5)]
+    for wrong in ("limit=0", "limit=x", "page=2"):
+        assert served.ask("GET", f"/v1/repositories?{wrong}", token=token)[0] == 400
 
 
 def test_an_allowance_fills_up_again():

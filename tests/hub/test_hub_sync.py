@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import partial
 
 import pytest
 from filling import bring, commit, count, give, refresh, texts
-from helpers import GitRepo, memory_line
+from helpers import GitRepo, memory_line, memsync
 
 from memsync.errors import HubError, UsageError
 from memsync.hub import ingest, loading, remote, sync
@@ -357,3 +358,35 @@ def test_the_list_of_a_status_can_be_json(hub, make):
 
     bring(hub, make("payments", DOCKER))
     assert json.loads(to_json(hub.status()))["memories"] == 1
+
+
+def test_what_somebody_deleted_does_not_come_in_again_and_what_is_on_hold_stays(hub, make, dsn, home):
+    repo = make("payments", "the integration tests need docker", "alice lives in Main Street")
+    bring(hub, repo)
+    with pytest.raises(HubError, match="has no 'mm-9'"):
+        sync.remove(hub.database, "org/payments", ["mm-000001", "mm-9"])
+    assert count(hub, "record") == 2
+    command = partial(memsync, "hub", cwd=home, env={"MEMSYNC_HUB_DSN": dsn})
+    assert command("remove", "org/payments", "mm-000001").code == 0
+    commit(repo, "the integration tests need podman", "alice lives in Side Street")
+    refresh(hub)
+    assert texts(hub.search("where does alice live, and what do tests need", principal="alice")) == [
+        "the integration tests need podman"
+    ]
+    assert "left out: 1 deleted" in command("status").out
+
+    assert command("hold", "org/payments").code == 0
+    commit(repo, "nothing is left")
+    assert refresh(hub) == []
+    for words in (
+        ["remove", "org/payments"],
+        ["remove", "org/payments", "mm-000000"],
+        ["sync", "org/payments"],
+        ["drop", "-y"],
+    ):
+        done = command(*words)
+        assert (done.code, "org/payments is on hold" in done.err) == (1, True), words
+    assert "on hold" in command("status").out
+    assert texts(hub.search("podman", principal="alice")) == ["the integration tests need podman"]
+    assert command("hold", "org/payments", "--release").code == 0
+    assert [one.what for one in refresh(hub)] == ["changed"]

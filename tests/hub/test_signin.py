@@ -173,6 +173,21 @@ def test_who_signs_out_everywhere_has_no_token_and_no_cookie_that_counts(hub, ma
         assert served.ask("GET", "/v1/repositories", token=token)[0] == 401
 
 
+def test_a_provider_that_tells_mail_and_groups_only_when_it_is_asked_lets_the_same_people_in(
+    hub, make, served, provider
+):
+    bring(hub, make("payments", "the tests need docker"), to="oidc-group:billing")
+    provider.start(only_userinfo=True, accounts={"a1": dict(ALICE), "m1": {**ALICE, "email_verified": False}})
+    try:
+        with open_browser() as browser, open_browser() as other:
+            assert sign_in(browser, provider).headers["Location"] == "/"
+            page = browser.get(f"{provider.hub}/").text
+            assert ("oidc:alice@example.com" in page, "org/payments" in page) == (True, True)
+            assert sign_in(other, provider, "m1").status_code == 403
+    finally:
+        provider.start(only_userinfo=False)
+
+
 @pytest.mark.parametrize("spoil", ["cookie", "state", "nonce", "verifier", "iss"])
 def test_a_sign_in_that_was_not_begun_in_this_browser_is_refused(served, provider, spoil):
     with open_browser() as browser:
