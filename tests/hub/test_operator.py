@@ -197,6 +197,7 @@ def check_whole(dsn: str, sizes: dict[str, set[int]]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600 + 60 * KILLS)
 def test_a_hub_is_made_served_backed_up_restored_and_whole_whatever_is_killed(place, make, home, tmp_path):
     def hub(*words: str):
         done = memsync("hub", *words, cwd=home, env=place.env, timeout=300)
