@@ -17,8 +17,8 @@ from memsync.memories.filters import Filters, Order, as_hit, effective_importanc
 from memsync.memories.finder import Finder
 from memsync.memories.index_file import IndexFile
 from memsync.memories.journal import Journal, Use
-from memsync.memories.remember import Vetting
 from memsync.memories.results import Entry, Recall, Remembered
+from memsync.memories.screening import Screening, Vetting
 from memsync.memories.stores import Stores
 from memsync.records import Clock, Fields, Memory, Scope, as_scope, clean_content, utc_now
 from memsync.store import config
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from memsync.memories.imports import Candidate, ImportReport
     from memsync.memories.listing import Stats, StoreStatus
-    from memsync.memories.screening import Screening
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
 
@@ -94,8 +93,6 @@ class Project:
     @cached_property
     def screening(self) -> Screening:
         """What is known of memories that hold a secret, or read like orders; who meets none loads no rules."""
-        from memsync.memories.screening import Screening
-
         return Screening(self.layout, self.state, self.journal.note_change)
 
     def reload(self) -> None:

@@ -1,4 +1,4 @@
-"""Telling which memories hold a secret or read like orders to an agent, and which a person of this machine has approved.
+"""Keeping secrets out of what is written; telling which memories hold one or read like orders to an agent, and which a person has approved.
 
 What was found is kept in the local state, by all that a memory is and by the rules, so that a hook finds it there and
 loads no rules at all.
@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, SecretFound
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
 from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
-from memsync.records import RULE, SCOPES, Memory, Scope, shown_id
+from memsync.records import ALLOW_TAG, RULE, SCOPES, TIDIED, Memory, Scope, shown_id
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
+from memsync.system.home import find_home
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
@@ -206,3 +207,55 @@ class Screening:
 
     def _instruction(self, entry: Entry) -> Instruction:
         return instruction_of(entry.memory, self._layout.place(entry.scope).memories)
+
+
+class Vetting:
+    """Vets each text before it is written."""
+
+    def __init__(self, layout: Layout, env: Mapping[str, str]) -> None:
+        self.allows_secrets = False  # whether the user says, at the terminal, that what looks like a secret is not one
+        self._layout = layout
+        self._env = env
+        self.use(())
+
+    def use(self, patterns: tuple[str, ...]) -> None:
+        """Treat what matches *patterns*, from the settings, as no secret."""
+        self._patterns = patterns
+        self._allowed: Allow | None = None
+
+    @property
+    def allowed(self) -> Allow:
+        """What the settings and the user say is not a secret."""
+        from memsync.store.trust import load_allowed
+
+        if self._allowed is None:
+            self._allowed = load_allowed(self._layout, self._patterns)
+        return self._allowed
+
+    def vet(self, memory: Memory, scope: Scope, *, dry_run: bool = False) -> Memory:
+        """Return *memory* as it may be stored in *scope*: the writer's home is `~`.
+
+        Every write of a text passes here; a *dry_run* notes no consent. The private store takes secrets; no agent is shown them unasked.
+
+        Raises:
+            SecretFound: it looks like it holds one, and would be shared.
+        """
+        from memsync import secrets
+        from memsync.store.trust import consent
+
+        home = find_home(self._env)
+        user = self._env.get("USER") or self._env.get("USERNAME")
+
+        def tidy(said: Any) -> Any:
+            return tuple(map(tidy, said)) if isinstance(said, tuple) else secrets.tidy(said, home=home, user=user or "")
+
+        memory = memory._replace(**{name: tidy(getattr(memory, name)) for name in TIDIED})
+        found = [] if scope == "private" else secrets.scan_memory(memory, self.allowed)
+        if not found:
+            return memory
+        if not self.allows_secrets:
+            raise SecretFound(secrets.describe(found))
+        if not dry_run:
+            consent(self._layout, found)
+            self._allowed = None
+        return memory if ALLOW_TAG in memory.tags else memory._replace(tags=(*memory.tags, ALLOW_TAG))
