@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.corpus import records as made_up
 from benchmarks.recall import Fts5
-from memsync.evals.questions import Answer, Report, Suite, ask, read_suite, together
+from memsync.agents.recall_suite import Answer, Report, Suite, ask, read_suite, together
 from memsync.format.codec import decode, encode
 from memsync.hub import access, database, loading, sync
 from memsync.hub.config import Settings

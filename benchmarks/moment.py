@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memsync.evals.memory_tests import open_session
-from memsync.evals.questions import FACETS, Suite, ask, objects, read_suite, together
+from memsync.agents.memory_tests import open_session
+from memsync.agents.recall_suite import FACETS, Suite, ask, objects, read_suite, together
 from memsync.index.embedders import choose
 from memsync.records import parse_time
 from memsync.store.config import Loaded

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from memsync.agents.recall_suite import objects, text_of
 from memsync.dedup import decide
 from memsync.errors import ImportFailed, SecretFound
-from memsync.evals.questions import objects, text_of
 from memsync.memories.results import Remembered, Status
 
 if TYPE_CHECKING:

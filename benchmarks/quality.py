@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.recall import Fts5, text_of
-from memsync.evals.questions import Answer, Report, Suite, ask, read_suite, together
+from memsync.agents.recall_suite import Answer, Report, Suite, ask, read_suite, together
 from memsync.index.embedders import choose
 
 

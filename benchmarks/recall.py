@@ -22,7 +22,7 @@ import orjson
 from benchmarks.corpus import records, write
 from benchmarks.timing import Paired, paired
 from memsync import Memsync
-from memsync.evals.questions import KEPT
+from memsync.agents.recall_suite import KEPT
 from memsync.format.codec import decode, encode
 from memsync.records import Change, Memory
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from memsync.evals.questions import Suite, ask, read_suite, together
+from memsync.agents.recall_suite import Suite, ask, read_suite, together
 from memsync.index import scale
 from memsync.index.embedders import choose
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
@@ -419,6 +419,25 @@ TIDIED: Final = tuple(field.name for field in FIELDS if field.is_tidied)
 def names_of(*kinds: str) -> tuple[str, ...]:
     """Return the names of the fields of these *kinds*."""
     return tuple(field.name for field in FIELDS if field.kind in kinds)
+
+
+def texts_of(memory: Memory) -> Iterator[str]:
+    """Yield every text of *memory* that somebody may be shown."""
+    yield from (memory.content, memory.memory_type)
+    for name in names_of("list"):
+        yield from getattr(memory, name)
+    yield from (memory.source_type, memory.author or "", memory.source_session_id or "", *_strings(memory.extra))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif value and hasattr(value, "items"):
+        for name, part in sorted(value.items()):
+            yield from (name, *_strings(part))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _strings(part)
 
 
 def hidden_words(memory: Memory) -> tuple[str, ...]:

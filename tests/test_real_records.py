@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers import memsync
 
-from memsync.secrets import scan
+from memsync.safety.secrets import scan
 
 CORPUS = Path(os.environ.get("MEMSYNC_DATA", "")) / "gobby" / "corpus.jsonl"
 pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="MEMSYNC_DATA does not name the real records")

@@ -1,1 +1,1 @@
-"""What differs between the agent clients: Claude Code, Codex and Gemini CLI."""
+"""What an agent is given in a session, by the hooks of its client; and how well that goes."""

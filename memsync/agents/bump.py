@@ -12,8 +12,8 @@ from typing import Any
 from memsync.agents.injection import Injection, Reply
 from memsync.agents.session import RecallSession
 from memsync.memories.anchored import Match
-from memsync.poison.guard import quoted
 from memsync.records import shown_id
+from memsync.safety.guard import quoted
 
 
 def find_bump(session: RecallSession, matches: Sequence[Match]) -> Match | None:

@@ -11,13 +11,13 @@ from typing import Final
 from memsync.agents.injection import Injection, drop_copies
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
+from memsync.clients.transcript_events import IS_MISSING, RULES, find_named, is_about, list_missing
 from memsync.memories.filters import Filters
 from memsync.memories.lookup import name_missing
 from memsync.memories.reach import search_all
 from memsync.memories.results import Entry, Hit
 from memsync.memories.triggers import fails
-from memsync.poison.guard import quoted
-from memsync.transcripts.events import IS_MISSING, RULES, find_named, is_about, list_missing
+from memsync.safety.guard import quoted
 
 LINES: Final = 2  # after one failure
 _NAMES: Final = 8  # of one output that are looked for

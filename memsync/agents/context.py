@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from memsync.agents.injection import CAP
 from memsync.memories.results import Entry
-from memsync.poison.guard import quoted, shown_label, shown_type
 from memsync.records import HEADINGS, short_id, sort_types
+from memsync.safety.guard import quoted, shown_label, shown_type
 
 TAG: Final = "project-memory"
 _RECENT: Final = timedelta(days=90)  # what is older tells when it was written

@@ -10,8 +10,8 @@ from memsync.agents import context
 from memsync.agents.injection import Injection, key_of
 from memsync.index.tokens import EVERYDAY, Tokenizer
 from memsync.memories.results import Hit, Recall
-from memsync.poison.guard import quoted
 from memsync.records import short_id
+from memsync.safety.guard import quoted
 from memsync.store.settings import HEADLINE
 
 MOST: Final = 3

@@ -21,8 +21,8 @@ from memsync.clients.facts import EVENTS, TOOLS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Hit
-from memsync.poison.guard import quoted
 from memsync.records import format_time
+from memsync.safety.guard import quoted
 from memsync.store import files, workflow
 from memsync.store.places import list_workflows
 from memsync.store.trust import notice, why_no_step

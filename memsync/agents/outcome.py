@@ -12,11 +12,11 @@ from memsync.agents import hooklog
 from memsync.agents.notes import scope_of
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
+from memsync.clients.transcript_events import Call, Event, Result
 from memsync.errors import MemsyncError
 from memsync.memories import anchors, commands, triggers
 from memsync.memories.wrong_names import find_wrong
 from memsync.records import Memory, parse_time, shown_id
-from memsync.transcripts.events import Call, Event, Result
 
 Verdict = Literal["heeded", "ignored", "contradicted", "not applicable"]
 _SAME: Final = 2  # words that two runs of one command have in common
@@ -53,8 +53,8 @@ def judge_session(session: RecallSession, transcript: str) -> dict[str, Outcome]
     Raises:
         ImportFailed, StoreError
     """
+    from memsync.clients.transcript_files import read_file
     from memsync.learn.session_end import why_not
-    from memsync.transcripts.reading import read_file
 
     project = session.project
     given = list_given(hooklog.read(project.layout, scope_of(project.layout, project.settings)), session.id)

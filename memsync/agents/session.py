@@ -365,7 +365,7 @@ def _note_places(prompt: str, lines: Iterable[Line], notes: Mapping[str, str]) -
     if not placed:
         return notes
     from memsync.index.places import find_anchor
-    from memsync.poison.guard import quoted
+    from memsync.safety.guard import quoted
 
     where = {hit.id: f"for {quoted(find_anchor(prompt, hit.memory.anchors))}" for hit in placed}
     return {**notes, **{id_: "; ".join(filter(None, (note, notes.get(id_)))) for id_, note in where.items()}}

@@ -12,8 +12,8 @@ from memsync.agents.notes import scope_of
 from memsync.memories.filters import Filters
 from memsync.memories.listing import count_subjects
 from memsync.memories.reach import search_all
-from memsync.poison.guard import shown_label
 from memsync.records import format_time, parse_time
+from memsync.safety.guard import shown_label
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -31,8 +31,8 @@ from memsync.memories.anchored import (
     save_lookup,
 )
 from memsync.memories.screening import is_rule
-from memsync.poison.guard import quoted
 from memsync.records import format_time, short_id
+from memsync.safety.guard import quoted
 
 LINES: Final = 2  # before one call
 _SHARED: Final = 2  # words that a further memory of a file has in common with what is written there

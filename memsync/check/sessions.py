@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from memsync.check.verify import Finding
+from memsync.clients.transcript_events import Call, Result, Session
+from memsync.clients.transcript_files import read_file
 from memsync.errors import ImportFailed
-from memsync.transcripts.events import Call, Result, Session
-from memsync.transcripts.reading import read_file
 
 _VAIN: Final = re.compile(
     r"(?i)no such|not exist|not found|cannot find|can't find|no task|missing script|no rule to make|unknown|no files found|^\s*$"

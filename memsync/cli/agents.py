@@ -159,7 +159,7 @@ def _offer_test(project: Project) -> None:
         click.echo("t makes a memory test of a prompt, any other key ends > ", nl=False)
         if key().lower() != "t":
             return
-    from memsync.evals.memory_tests import add_case
+    from memsync.agents.memory_tests import add_case
 
     prompt = click.prompt("\nthe prompt", prompt_suffix=" > ")
     ids = click.prompt(

@@ -21,8 +21,8 @@ from memsync.memories.edits import add_anchors, pin_again
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.poison.guard import shown_label
 from memsync.records import FIELDS, Scope, age, shown_id
+from memsync.safety.guard import shown_label
 from memsync.store.trust import read_consented
 
 

@@ -12,14 +12,8 @@ from xml.etree import ElementTree as ET
 
 import click
 
-from memsync.cli import render
-from memsync.cli.app import Answer, cli, command
-from memsync.cli.options import read_time
-from memsync.cli.render import one_line
-from memsync.cli.terminal import track
-from memsync.errors import ConfigError, blaming
-from memsync.evals import questions as measuring
-from memsync.evals.memory_tests import (
+from memsync.agents import recall_suite
+from memsync.agents.memory_tests import (
     Outcome,
     load_cases,
     open_as_cloned,
@@ -28,7 +22,13 @@ from memsync.evals.memory_tests import (
     put_changed_first,
     run,
 )
-from memsync.evals.questions import FIGURES
+from memsync.agents.recall_suite import FIGURES
+from memsync.cli import render
+from memsync.cli.app import Answer, cli, command
+from memsync.cli.options import read_time
+from memsync.cli.render import one_line
+from memsync.cli.terminal import track
+from memsync.errors import ConfigError, blaming
 from memsync.format.cases import TESTS
 from memsync.index.embedders import choose
 from memsync.memories.project import Project
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
 _track: Final = partial(track, label="asking", least=50)
-_COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", "headlines", "served", *FIGURES)
+_COLUMNS: Final = ("n", *recall_suite.METRICS, "injected", "injected hit@5", "headlines", "served", *FIGURES)
 
 
 @cli.group("eval")
@@ -59,7 +59,11 @@ def evaluate() -> None:
     "--now", metavar="TIME", help="With --inject: the time from which records have their ages, e.g. 2026-11-01."
 )
 @click.option(
-    "--depth", type=click.IntRange(min=1), default=measuring.KEPT, show_default=True, help="Hits kept of each answer."
+    "--depth",
+    type=click.IntRange(min=1),
+    default=recall_suite.KEPT,
+    show_default=True,
+    help="Hits kept of each answer.",
 )
 @click.option("--calibration", is_flag=True, help="Also say how often a hit of each confidence is relevant.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
@@ -92,25 +96,25 @@ def recall(
         project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
     moment = read_time(now, "--now") if now else project.clock()
     clock = (lambda: moment) if inject else None
-    reports = [_ask(project, suite, depth=depth, clock=clock) for suite in [*map(measuring.read_suite, suites)]]
+    reports = [_ask(project, suite, depth=depth, clock=clock) for suite in [*map(recall_suite.read_suite, suites)]]
     if out:
         _write_lines(out, (json.dumps(answer.as_dict()) for report in reports for answer in report.answers))
     found = [report.as_dict() for report in reports]
-    overall = measuring.together(reports).as_dict()
+    overall = recall_suite.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
     parts = [*map(_format_report, shown), *([_format_bins(overall["calibration"])] if calibration else [])]
     return Answer({"suites": found, "overall": overall}, "\n\n".join(parts))
 
 
-def _ask(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
+def _ask(project: Project, suite: recall_suite.Suite, *, depth: int, clock: Clock | None) -> recall_suite.Report:
     """Put the questions of *suite* to its records, and with a *clock* to a session that has them."""
     settings = project.settings
     how: dict[str, Any] = {"stop_words": settings.stop_words, "depth": depth, "track": _track}
     meaning = _choose_embedder(None, settings.embedder)
     if clock is None:
-        return measuring.ask(suite, meaning, **how)
+        return recall_suite.ask(suite, meaning, **how)
     with open_session(suite, project.loaded, clock) as inject:
-        return measuring.ask(suite, meaning, inject=inject, **how)
+        return recall_suite.ask(suite, meaning, inject=inject, **how)
 
 
 def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
@@ -219,12 +223,12 @@ def replay(
       memsync eval replay ~/.claude/projects/-home-me-shop
       memsync eval replay sessions/ --memories lines.jsonl --words --json
     """
-    from memsync.evals import arms as playing
+    from memsync.agents import trials
 
-    names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else playing.CONTROLS)]
+    names = [*(["memories"] if memories or not arms else []), *(arms if arms or memories else trials.CONTROLS)]
     start = read_time(since, "--since") if since else None
     end = read_time(until, "--until") if until else None
-    trial = playing.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
+    trial = trials.prepare(project, sessions, memories=memories, labels=labels, until=end, track=_track)
     reports = [trial.run(name, since=start, track=_track) for name in names]
     if out:
         _write_lines(out, (json.dumps({"arm": one.arm, **row}) for one in reports for row in one.met))

@@ -22,8 +22,8 @@ from memsync.memories.filters import Order
 from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall, list_entries
-from memsync.poison.guard import shown_label, shown_type
 from memsync.records import FIELDS, Scope, short_id, shown_id
+from memsync.safety.guard import shown_label, shown_type
 
 _GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")

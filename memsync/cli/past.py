@@ -27,8 +27,8 @@ from memsync.history.log import Row, find_moment, read_log
 from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
-from memsync.poison.guard import shown_label, shown_type
 from memsync.records import Scope, age, parse_time, short_id, shown_id
+from memsync.safety.guard import shown_label, shown_type
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _SHOWN: Final = 5  # memories of one command

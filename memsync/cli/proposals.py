@@ -30,8 +30,8 @@ from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry, as_json
 from memsync.memories.screening import is_rule, is_surely_due
 from memsync.memories.similar import Similar
-from memsync.poison.guard import shown_type
 from memsync.records import short_id
+from memsync.safety.guard import shown_type
 from memsync.setup import corrected
 
 _NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` drops them"

@@ -13,8 +13,8 @@ import click
 
 from memsync.cli import terminal
 from memsync.memories.results import RELATIONS, Entry, Remembered, as_json
-from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, FIELDS, Field, age, names_of, short_id, shown_id
+from memsync.safety.guard import shown_label, shown_type
 from memsync.system import texts
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from memsync.learn.candidates import Candidates
 from memsync.memories.project import Project
 
 if TYPE_CHECKING:
-    from memsync.evals.savings import Savings
+    from memsync.agents.savings import Savings
 
 _SHOWN: Final = 12
 _track: Final = partial(track, label="reading", least=20)
@@ -60,10 +60,10 @@ def replay(
       memsync replay --html saved.html
       memsync replay --tests && memsync test
     """
-    from memsync.evals import arms, savings
+    from memsync.agents import savings, trials
 
     start = read_time(since, "--since") if since else None
-    trial = arms.prepare(project, sessions or savings.list_sessions(project), track=_track)
+    trial = trials.prepare(project, sessions or savings.list_sessions(project), track=_track)
     done = savings.try_out(trial, savings.find_savings(trial, start), start, _track)
     about = trial.as_dict()
     read = {name: about[name] for name in ("sessions", "others", "absent", "odd_lines", "calls", "failures")}
@@ -81,7 +81,7 @@ def replay(
 
 def _write_tests(project: Project, done: Savings) -> list[Case]:
     """Write a test of each failing call that has none: what a secret stands in makes none."""
-    from memsync.evals import memory_tests, savings
+    from memsync.agents import memory_tests, savings
 
     there = memory_tests.load_cases(project) if memory_tests.path_of(project).exists() else []
     known = {(case.door, case.question) for case in there}

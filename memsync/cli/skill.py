@@ -28,8 +28,8 @@ from memsync.history.log import skill_events
 from memsync.learn.candidates import Candidates
 from memsync.learn.lessons import learn_skill
 from memsync.memories.project import Project
-from memsync.poison.guard import shown_label
 from memsync.records import Scope
+from memsync.safety.guard import shown_label
 from memsync.skills.bringing import bring_in
 from memsync.skills.bringing import link as make
 from memsync.skills.entries import Checked, SkillEntry, list_skill_entries

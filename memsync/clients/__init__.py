@@ -1,1 +1,1 @@
-"""The agent clients that memsync knows: facts and what differs."""
+"""The agent clients that memsync knows: facts, what differs, and how each records its sessions."""

@@ -15,7 +15,7 @@ from memsync.format.cases import TESTS
 from memsync.format.codec import Line, list_texts
 from memsync.format.scopes import find_skill_scope, read_scope
 from memsync.records import shown_id
-from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
+from memsync.safety.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import config, files
 from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge

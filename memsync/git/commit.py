@@ -23,7 +23,7 @@ from memsync.git.check import explain_stop
 from memsync.git.conflict import resolve
 from memsync.git.stage import find_companions, find_removal, list_paths, path_of, read_states
 from memsync.records import Change, Memory
-from memsync.secrets import NOTHING, Allow
+from memsync.safety.secrets import NOTHING, Allow
 from memsync.store import changes, files
 from memsync.store import checkout as repo
 from memsync.store.checkout import Checkout, read_blobs

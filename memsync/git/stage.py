@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from memsync.errors import UsageError
 from memsync.git import attributes
 from memsync.git.check import COPIES, explain_stop, read_copies
-from memsync.secrets import NOTHING, Allow
+from memsync.safety.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout

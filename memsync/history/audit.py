@@ -14,7 +14,7 @@ from memsync.git import check, history
 from memsync.git.history import Commit
 from memsync.history.events import Files, describe_commit, files_of
 from memsync.memories.project import Project
-from memsync.secrets import Allow, Secret, describe, redact, scan
+from memsync.safety.secrets import Allow, Secret, describe, redact, scan
 from memsync.store import files
 from memsync.store.checkout import Checkout
 from memsync.store.places import GATED, SKILLS, GitDirs

@@ -17,7 +17,7 @@ from memsync.hub.nominate import Filters
 from memsync.index.embed import Meaning
 from memsync.index.embedders import choose
 from memsync.net import clean_url
-from memsync.poison.guard import quoted
+from memsync.safety.guard import quoted
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -17,11 +17,11 @@ from memsync.format.jsonl import is_utf16, problems, read_lines
 from memsync.format.merge import current
 from memsync.format.scopes import find_skill_scope, read_scope
 from memsync.index.scale import LEXICON
+from memsync.memories.fingerprints import read_rules
 from memsync.memories.sharing import PRIVATE_TAG
-from memsync.poison.fingerprints import read_rules
-from memsync.poison.screen import flaw_of, suspicious
 from memsync.records import Memory, check_size
-from memsync.secrets import scan, scan_memory
+from memsync.safety.screen import flaw_of, suspicious
+from memsync.safety.secrets import scan, scan_memory
 from memsync.skills.file import read as read_skill
 from memsync.skills.skills import make_record
 

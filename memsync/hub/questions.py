@@ -13,7 +13,7 @@ from memsync.errors import UsageError
 from memsync.hub.intake import plain
 from memsync.index.query import parse
 from memsync.index.tokens import Tokenizer
-from memsync.secrets import scan
+from memsync.safety.secrets import scan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

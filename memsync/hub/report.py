@@ -18,8 +18,8 @@ from memsync.hub.database import Database, as_dicts
 from memsync.hub.ingest import read_row
 from memsync.index.tokens import Tokenizer
 from memsync.janitor.clusters import pairs
-from memsync.poison.guard import quoted
 from memsync.records import normal_form
+from memsync.safety.guard import quoted
 from memsync.system.texts import count
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
 from memsync.memories.filters import effective_importance
 from memsync.memories.results import Answered
-from memsync.poison.guard import quoted
 from memsync.records import Memory, format_time, shown_id
+from memsync.safety.guard import quoted
 from memsync.store.settings import Settings
 
 if TYPE_CHECKING:

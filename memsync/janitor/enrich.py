@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from memsync import secrets
 from memsync.errors import InvalidMemory, LlmError, MemsyncError, Remedy, UsageError
 from memsync.janitor.plan import Enrich, seal
 from memsync.llm.answers import TEXT, find_misfit, list_of, object_of, prompt
@@ -19,6 +18,7 @@ from memsync.memories.naming import Named, name_all
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import MAX_WORD, clean_cues, format_time, parse_time
+from memsync.safety import secrets
 from memsync.store import files
 from memsync.store.lock import lock
 from memsync.system.limits import read_object

@@ -28,12 +28,12 @@ from memsync.janitor.review import Row, find_kept
 from memsync.learn.candidates import Candidates, Proposal, find_live
 from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
+from memsync.memories.fingerprints import fingerprint
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.memories.screening import is_rule
-from memsync.poison.fingerprints import fingerprint
 from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, sent_id, shown_id
-from memsync.secrets import describe, redact, scan_memory
+from memsync.safety.secrets import describe, redact, scan_memory
 from memsync.system.texts import count
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]

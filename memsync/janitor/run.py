@@ -263,7 +263,7 @@ class _Writing:
         self._note(step, {step.id: (memory, {"archived_at": format_time(self._now)})}, None)
 
     def _enrich(self, step: Enrich) -> None:
-        from memsync.poison.screen import flaw_of
+        from memsync.safety.screen import flaw_of
 
         memory = self._seen(step.id, step.saw)
         changed = memory._replace(

@@ -11,7 +11,8 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync import secrets
+from memsync.clients import transcript_files
+from memsync.clients.transcript_events import Session
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
@@ -27,9 +28,8 @@ from memsync.llm.answers import NUMBER, TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
 from memsync.records import Memory, clean_content, clean_cues, clean_tags
+from memsync.safety import secrets
 from memsync.system.texts import read_utf8
-from memsync.transcripts import reading
-from memsync.transcripts.events import Session
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,9 @@ def _leave_out_known(project: Project, found: Extracted, *, in_files: bool = Tru
 
 def _read_session(source: Path) -> Session | None:
     """Return the session in *source*, under the name that its file has from the client; None for other texts."""
-    if source.suffix not in (".jsonl", ".json", ".md") or (source.suffix != ".jsonl" and not reading.read_file(source)):
+    if source.suffix not in (".jsonl", ".json", ".md") or (
+        source.suffix != ".jsonl" and not transcript_files.read_file(source)
+    ):
         return None
     session = transcripts.read_session(source)
     named = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", source.stem)

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from memsync.clients.transcript_events import IS_MISSING, LINTERS, RULES, Call, Result, Rule, find_named, list_missing
 from memsync.errors import ImportFailed
 from memsync.store import files
 from memsync.system.limits import read_json
-from memsync.transcripts.events import IS_MISSING, LINTERS, RULES, Call, Result, Rule, find_named, list_missing
 
 KINDS: Final = ("wrong name", "rule", "command", "decision", "environment")
 

@@ -12,12 +12,12 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from memsync.clients.transcript_events import Call, Event, Result
 from memsync.learn.digest import is_look
 from memsync.learn.failures import Failure, classify
 from memsync.learn.rules import has, pattern
 from memsync.learn.said import Lesson, find_words, head_of
 from memsync.system.texts import one_line
-from memsync.transcripts.events import Call, Event, Result
 
 _NEAR: Final = 12  # calls behind a failure in which its repair is looked for
 _SHORT: Final = 100  # characters of a command or a line of code that is told

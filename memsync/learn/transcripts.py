@@ -15,17 +15,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync import secrets
+from memsync.clients import transcript_events, transcript_files
+from memsync.clients.transcript_events import Event, Prompt, Result, Session, Words, says_failure
+from memsync.clients.transcript_files import Source
 from memsync.errors import ImportFailed
 from memsync.learn.rules import read_rows
 from memsync.memories.project import Project
+from memsync.safety import secrets
 from memsync.store import checkout
 from memsync.system.home import find_home
 from memsync.system.limits import read_json
 from memsync.system.texts import one_line
-from memsync.transcripts import events, reading
-from memsync.transcripts.events import Event, Prompt, Result, Session, Words, says_failure
-from memsync.transcripts.reading import Source
 
 Kind = Literal["command", "edit", "read", "memory", "other"]
 
@@ -61,7 +61,7 @@ class Call:
     files: tuple[str, ...] = ()
     output: str = ""
     failed: bool | None = None
-    event: events.Call | None = None
+    event: transcript_events.Call | None = None
     result: Result | None = None
 
 
@@ -82,7 +82,7 @@ def read_session(path: Path) -> Session:
     Raises:
         ImportFailed: it cannot be read, or is not a transcript of a client that we know.
     """
-    session = reading.read_file(path)
+    session = transcript_files.read_file(path)
     if session is None:
         what = "a transcript of Claude Code, Codex, Gemini CLI or Copilot CLI"
         raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
@@ -109,7 +109,7 @@ def list_steps(recorded: Iterable[Event]) -> Iterator[Step]:
     """Yield what was said and called in the session itself, and what the user refused also of a subagent."""
     calls: dict[str, Call] = {}
     for event in recorded:
-        if isinstance(event, events.Call):
+        if isinstance(event, transcript_events.Call):
             calls[event.id] = call = _make_call(event)
             if not event.thread:
                 yield call
@@ -148,7 +148,7 @@ def _unwrap(found: re.Match[str]) -> str:
     return inside[1] if inside else ""
 
 
-def _make_call(event: events.Call) -> Call:
+def _make_call(event: transcript_events.Call) -> Call:
     tool = event.tool
     name = tool.rpartition("__")[2].lower() if "memsync" not in tool else tool.lower()
     command = event.command if name in _COMMANDS else ""
@@ -240,12 +240,12 @@ _MARKS: Final = tuple(name.encode() for name in _TOOLS)
 
 def find_plan(transcript: Path) -> str:
     """Return the last plan in *transcript*, 8,000 characters of each text; "" if it has none, or cannot be read."""
-    lines = (line for line in reading.read_lines(transcript) if any(mark in line for mark in _MARKS))
+    lines = (line for line in transcript_files.read_lines(transcript) if any(mark in line for mark in _MARKS))
     try:
-        session = reading.read_session(Source(lambda: lines, str(transcript)), set())
+        session = transcript_files.read_session(Source(lambda: lines, str(transcript)), set())
     except ImportFailed:
         return ""
-    calls = [one for one in session.events if isinstance(one, events.Call)] if session else []
+    calls = [one for one in session.events if isinstance(one, transcript_events.Call)] if session else []
     return next(filter(None, (_spell(one.given) for one in reversed(calls) if one.tool in _TOOLS)), "")
 
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from memsync import secrets
 from memsync.learn.rules import has, list_rules
 from memsync.records import Memory, clean_content, clean_tags
+from memsync.safety import secrets
 
 INSTRUCTIONS: Final = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",

@@ -25,8 +25,8 @@ from memsync.janitor.waiting import Waiting, find_card
 from memsync.mcp.early import CARD
 from memsync.mcp.tool import COUNT, READ, Offer
 from memsync.memories.project import Project
-from memsync.poison.guard import quoted_lines
-from memsync.secrets import redact
+from memsync.safety.guard import quoted_lines
+from memsync.safety.secrets import redact
 from memsync.setup import corrected
 
 _PARTS: Final = Path(__file__).with_name("card")

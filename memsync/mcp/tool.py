@@ -29,9 +29,9 @@ from memsync.mcp import asking, brief
 from memsync.mcp.early import CARD, STARTED, shows_cards
 from memsync.memories.project import Project
 from memsync.memories.results import as_json
-from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import FIELDS, shown_id
-from memsync.secrets import Allow, is_ours, redact
+from memsync.safety.guard import quoted_lines, shown_label, shown_type
+from memsync.safety.secrets import Allow, is_ours, redact
 from memsync.system.programs import find_pids
 
 _NEAR: Final = 2  # processes up from the server: the client, or a shell before it

@@ -17,8 +17,8 @@ from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
 from memsync.format.scopes import read_scope
 from memsync.memories.edits import expect_write, find_successors, say_replaced
+from memsync.memories.fingerprints import fingerprint
 from memsync.memories.similar import Found, thresholds_of
-from memsync.poison.fingerprints import fingerprint
 from memsync.records import (
     FIELDS,
     SCOPES,

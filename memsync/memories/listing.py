@@ -19,8 +19,8 @@ from memsync.index.database import NEVER, count_moment
 from memsync.memories.filters import Filters, fade
 from memsync.memories.reach import folders_of
 from memsync.memories.results import Entry
-from memsync.poison.guard import shown_label
 from memsync.records import SCOPES, Memory, Scope, find_id
+from memsync.safety.guard import shown_label
 from memsync.store.store import Store
 
 if TYPE_CHECKING:

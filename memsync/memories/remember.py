@@ -38,7 +38,6 @@ from memsync.memories.similar import (
     look_for,
     prepare_index,
 )
-from memsync.poison.guard import shown_type
 from memsync.records import (
     DEFAULT_SOURCE,
     DEFAULT_TYPE,
@@ -58,6 +57,7 @@ from memsync.records import (
     take_over,
     tick,
 )
+from memsync.safety.guard import shown_type
 from memsync.store import bystealth
 
 if TYPE_CHECKING:

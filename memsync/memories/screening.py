@@ -14,9 +14,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memsync.errors import MemsyncError, SecretFound
+from memsync.memories.fingerprints import fingerprint, instruction_of, mark, version_of_rules
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
-from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
 from memsync.records import ALLOW_TAG, RULE, SCOPES, TIDIED, Memory, Scope, shown_id
 from memsync.store.places import Layout
 from memsync.store.state import State
@@ -24,7 +24,7 @@ from memsync.store.trust import Approvals, Instruction
 from memsync.system.home import find_home
 
 if TYPE_CHECKING:
-    from memsync.secrets import Allow
+    from memsync.safety.secrets import Allow
     from memsync.store.settings import Settings
 
 E = TypeVar("E", bound=Entry)
@@ -81,7 +81,7 @@ class Screening:
         """Tell whether *entry* holds what looks like a secret and is not *allowed*."""
         if self._screened(entry)[0] not in self._secret:
             return False
-        from memsync.secrets import scan_memory
+        from memsync.safety.secrets import scan_memory
 
         return bool(scan_memory(entry.memory, allowed()))
 
@@ -111,8 +111,8 @@ class Screening:
         return flaw
 
     def _read(self, name: bytes, entry: Entry) -> str:
-        from memsync.poison.screen import flaw_of
-        from memsync.secrets import scan_memory
+        from memsync.safety.screen import flaw_of
+        from memsync.safety.secrets import scan_memory
 
         began = time.monotonic()
         flaw, is_secret = flaw_of(entry.memory), bool(scan_memory(entry.memory))
@@ -240,7 +240,7 @@ class Vetting:
         Raises:
             SecretFound: it looks like it holds one, and would be shared.
         """
-        from memsync import secrets
+        from memsync.safety import secrets
         from memsync.store.trust import consent
 
         home = find_home(self._env)

@@ -12,8 +12,8 @@ from memsync.agents.session import RecallSession
 from memsync.clients.facts import Entry
 from memsync.memories.filters import sort_by_importance
 from memsync.memories.project import Project
-from memsync.poison.guard import inert
 from memsync.records import Scope, shown_id
+from memsync.safety.guard import inert
 from memsync.setup.entries import Look, look
 from memsync.setup.text_entries import NotOurs
 

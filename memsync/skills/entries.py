@@ -50,7 +50,7 @@ class SkillEntry:
     @property
     def flagged(self) -> str:
         """Why it reads like an order to an agent to ignore or betray its user, or would act unasked; "" if neither."""
-        from memsync.poison.screen import suspicious
+        from memsync.safety.screen import suspicious
 
         skill = self.skill
         texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
@@ -139,7 +139,7 @@ def _read_front(front: Mapping[str, Any]) -> str:
 
 def _read_beside(folder: Path) -> Iterator[str]:
     """Yield what the first files beside a skill would do; no link is followed."""
-    from memsync.poison.screen import find_sending
+    from memsync.safety.screen import find_sending
 
     number = 0
     for root, _, names in os.walk(folder):

@@ -361,7 +361,7 @@ class Skills:
         Raises:
             SecretFound
         """
-        from memsync import secrets
+        from memsync.safety import secrets
 
         if scope != "private" and (found := secrets.scan(data.decode(errors="replace"), self._project.vetting.allowed)):
             raise SecretFound(secrets.describe(found))

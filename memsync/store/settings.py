@@ -231,7 +231,7 @@ def _parse_bool(key: str, value: object) -> bool:
 
 
 def _parse_patterns(key: str, value: object) -> tuple[str, ...]:
-    from memsync.secrets import Allow
+    from memsync.safety.secrets import Allow
 
     items = value if isinstance(value, list | tuple) else str(value or "").split()
     patterns = tuple(map(str, items))

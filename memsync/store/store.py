@@ -281,7 +281,7 @@ def _leave_out_hidden(raw: bytes) -> bytes:
     said = codec.drop_repeats(raw.decode("utf-8")).encode()
     if said == raw:
         return raw
-    from memsync.secrets import scan
+    from memsync.safety.secrets import scan
 
     seen = {*codec.list_texts(said)}
     hidden = (f"{name}: {text}" for name, text in codec.list_texts(raw) if (name, text) not in seen)

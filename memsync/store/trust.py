@@ -23,7 +23,7 @@ from memsync.store.settings import BUILT_IN
 from memsync.system.limits import read_json
 
 if TYPE_CHECKING:
-    from memsync.secrets import Allow, Secret
+    from memsync.safety.secrets import Allow, Secret
 
 Verdict = Literal["taken", "waits", "refused"]
 
@@ -317,7 +317,7 @@ def notice(waiting: Collection[Instruction]) -> str:
 
 def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:
     """Return what is no secret in a project: the *entries* of the settings in force, and what the user consented to."""
-    from memsync.secrets import Allow
+    from memsync.safety.secrets import Allow
 
     return Allow((*entries, *read_consented(layout)))
 

@@ -16,8 +16,8 @@ from memsync.format.scopes import mark_record, mark_text
 from memsync.git.stage import keep_out
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sort_types
+from memsync.safety.guard import quoted_lines, shown_type
 from memsync.store.files import make_local, read, resolve_named, rewrite
 from memsync.transfer import okf
 from memsync.transfer.readers import BY_SUFFIX, Format

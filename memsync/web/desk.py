@@ -22,7 +22,7 @@ from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, S
 from memsync.janitor.waiting import Waiting
 from memsync.memories.project import Project
 from memsync.records import utc_now
-from memsync.secrets import redact
+from memsync.safety.secrets import redact
 from memsync.store.places import Layout
 from memsync.store.watch import Watcher
 from memsync.system import programs

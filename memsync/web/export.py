@@ -18,9 +18,8 @@ from memsync.history.events import files_of
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.poison.fingerprints import texts_of
-from memsync.records import Scope
-from memsync.secrets import redact
+from memsync.records import Scope, texts_of
+from memsync.safety.secrets import redact
 from memsync.setup import installing
 from memsync.transfer import writers
 from memsync.web import branch, pages

@@ -15,10 +15,10 @@ from memsync.errors import Changed, MemsyncError, NotIndexed
 from memsync.janitor import queue
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
+from memsync.memories.fingerprints import mark
 from memsync.memories.links import links_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
-from memsync.poison.fingerprints import mark
 from memsync.records import SCOPES, Memory, names_of, sent_id, shown_id
 from memsync.system.beside import Beside
 from memsync.web import pages

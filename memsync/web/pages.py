@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from memsync.format import textdiff
 from memsync.memories.results import Entry
-from memsync.poison.guard import shown_type
 from memsync.records import age, sent_id, shown_id
+from memsync.safety.guard import shown_type
 from memsync.system.texts import one_line, printable
 
 STATIC: Final = Path(__file__).parent / "static"

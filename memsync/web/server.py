@@ -16,7 +16,7 @@ import uvicorn
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.poison.fingerprints import version_of_rules
+from memsync.memories.fingerprints import version_of_rules
 from memsync.system.programs import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.desk import Changes, make_watcher

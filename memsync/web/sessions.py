@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from memsync.agents.explain import MEANINGS, Verdict, explain
+from memsync.agents.memory_tests import add_case, drop_case
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import find_session, list_sessions
-from memsync.evals.memory_tests import add_case, drop_case
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import parse_time

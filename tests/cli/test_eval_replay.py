@@ -10,8 +10,8 @@ import pytest
 from helpers import GitRepo, memsync
 from recorder import Recorder, make_shop, record
 
-from memsync.evals.arms import Hooks
-from memsync.transcripts.reading import read_file
+from memsync.agents.trials import Hooks
+from memsync.clients.transcript_files import read_file
 
 FLAG = {
     "id": "mm-flag01",

@@ -9,8 +9,8 @@ import pytest
 from helpers import memsync, until
 
 from memsync.agents.outcome import Given, judge, list_done
+from memsync.clients.transcript_events import Call, Result
 from memsync.records import Memory
-from memsync.transcripts.events import Call, Result
 
 TEXT = "The config is `.golangci.yaml`, not `.golangci.yml`"
 AT = dt.datetime(2026, 1, 15, 12, tzinfo=dt.UTC)

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memsync import secrets
-from memsync.secrets import chunks
-from memsync.secrets.formats import FORMATS, SEEDS
-from memsync.secrets.hints import STEMS
-from memsync.secrets.rules import rules
-from memsync.secrets.samples import random_values, sample
-from memsync.secrets.values import find_runs, is_odd
+from memsync.safety import chunks, secrets
+from memsync.safety.formats import FORMATS, SEEDS
+from memsync.safety.hints import STEMS
+from memsync.safety.issuers import rules
+from memsync.safety.samples import random_values, sample
+from memsync.safety.values import find_runs, is_odd
 
 SAID = "the token is ghp_" + "aB3d" * 9
 PAIRS = [f"{byte:02x}" for byte in b"password: hunter2!Xy9z"]

@@ -13,7 +13,7 @@ from helpers import until
 from memsync import Memsync
 from memsync.agents.live import Live
 from memsync.errors import ConfigError, OutsideTree
-from memsync.poison.fingerprints import version_of_rules
+from memsync.memories.fingerprints import version_of_rules
 from memsync.transfer.mirrors import add_mirror
 
 

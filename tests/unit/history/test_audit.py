@@ -6,7 +6,7 @@ import secret_shapes as shapes
 from helpers import memory_line, memsync
 
 from memsync.history import audit
-from memsync.secrets import scan
+from memsync.safety.secrets import scan
 from memsync.setup.doctor import examine
 from memsync.store.trust import consent
 

@@ -1,1 +1,0 @@
-"""How well recall and dedup do on judged questions and labelled pairs."""

@@ -1,1 +1,0 @@
-"""Recorded sessions of agent clients, read as one stream of events."""
