@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memsync.agents.recall_suite import objects, text_of
-from memsync.dedup import decide
 from memsync.errors import ImportFailed, SecretFound
+from memsync.index.dedup import decide
 from memsync.memories.results import Remembered, Status
 
 if TYPE_CHECKING:

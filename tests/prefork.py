@@ -48,7 +48,7 @@ os._exit(code[0] if code else 1)
 # What no call is to pay for again: all rooms but those of the servers, which double what a fork has to copy.
 MODULES = (
     *(f"memsync.{room}" for room in (
-        "agents", "cli", "clients", "dedup", "format", "git", "history", "index", "janitor", "learn", "llm",
+        "agents", "cli", "clients", "format", "git", "index", "janitor", "learn", "llm",
         "memories", "safety", "setup", "skills", "store", "system", "transfer",
     )),
     "git",

@@ -75,7 +75,7 @@ def _find_alike(lines: Sequence[Line], hit: Hit) -> int | None:
 
 def _is_apart(one: Hit, other: Hit) -> bool:
     """Tell whether two texts alike say different things, so that neither is told by the other."""
-    from memsync.dedup import APART, decide  # most prompts have no two lines alike
+    from memsync.index.dedup import APART, decide  # most prompts have no two lines alike
 
     old, new = (other, one) if is_newer(one.memory, other.memory) else (one, other)
     verdict = decide(new.content, old.content, 1.0)

@@ -18,7 +18,7 @@ from memsync.errors import MemsyncError, NoStore, SecretFound
 from memsync.format.cases import TESTS, Case, encode_case, read_cases
 from memsync.format.codec import encode
 from memsync.git.commit import read_memories
-from memsync.history import events
+from memsync.memories import events
 from memsync.memories.anchors import Anchor, fixed_path, is_inside, parse
 from memsync.memories.project import Project
 from memsync.records import Memory, find_id, shown_id

@@ -48,7 +48,7 @@ def choose_filters(
         except MemoryNotFound as error:
             click.echo(f"memsync: --exclude leaves nothing out: {error}", err=True)
     if since is not None:
-        from memsync.history.log import find_moment
+        from memsync.memories.log import find_moment
 
         moment = find_moment(project, since)
         chosen["keep"] = lambda entry: (entry.memory.written_at or moment) >= moment

@@ -14,9 +14,8 @@ from memsync.cli.choosing import WHERE, choose, choose_filters, find_ref, find_r
 from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
-from memsync.history import audit as auditing
-from memsync.history import events, lost
-from memsync.memories import sharing
+from memsync.memories import audit as auditing
+from memsync.memories import events, lost, sharing
 from memsync.memories.edits import add_anchors, pin_again
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project

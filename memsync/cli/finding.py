@@ -126,7 +126,7 @@ def _fill(template: str, values: Mapping[str, Any]) -> str:
 def _open_at(project: Project, rev: str | None) -> Project:
     if rev is None:
         return project
-    from memsync.history import events
+    from memsync.memories import events
 
     return click.get_current_context().with_resource(events.at(project, rev))
 

@@ -19,13 +19,12 @@ from memsync.format import textdiff
 from memsync.format.codec import decode
 from memsync.format.scopes import mark_text
 from memsync.format.textdiff import diff_lines
-from memsync.history import diff as difference
-from memsync.history import events
-from memsync.history.diff import Difference, SkillChange
-from memsync.history.events import Event
-from memsync.history.log import Row, find_moment, read_log
 from memsync.janitor import deciding
-from memsync.memories import undoing
+from memsync.memories import diff as difference
+from memsync.memories import events, undoing
+from memsync.memories.diff import Difference, SkillChange
+from memsync.memories.events import Event
+from memsync.memories.log import Row, find_moment, read_log
 from memsync.memories.project import Project
 from memsync.records import Scope, age, parse_time, short_id, shown_id
 from memsync.safety.guard import shown_label, shown_type

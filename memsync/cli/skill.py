@@ -23,10 +23,10 @@ from memsync.cli.options import (
 from memsync.cli.render import commit, count, diff_row, one_line, printable
 from memsync.cli.words import is_dialogue
 from memsync.errors import UsageError
-from memsync.history.events import notes
-from memsync.history.log import skill_events
 from memsync.learn.candidates import Candidates
 from memsync.learn.lessons import learn_skill
+from memsync.memories.events import notes
+from memsync.memories.log import skill_events
 from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.safety.guard import shown_label
@@ -36,8 +36,8 @@ from memsync.skills.entries import Checked, SkillEntry, list_skill_entries
 from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
-    from memsync.history.log import SkillEvent
     from memsync.learn.lessons import Learned
+    from memsync.memories.log import SkillEvent
 
 
 @cli.group()

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.dedup import MERGED, decide
 from memsync.hub import questions
 from memsync.hub.access import Bearer
 from memsync.hub.database import Database, as_dicts
 from memsync.hub.ingest import read_row
+from memsync.index.dedup import MERGED, decide
 from memsync.index.tokens import Tokenizer
 from memsync.janitor.clusters import pairs
 from memsync.records import normal_form

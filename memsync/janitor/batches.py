@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from memsync.dedup import find_lost
 from memsync.errors import MemsyncError, UsageError
 from memsync.format.scopes import mark_text
+from memsync.index.likeness import find_lost
 from memsync.janitor.clusters import LOSS, Kept, is_apart, is_within_reach, list_losses
 from memsync.janitor.likely import find_clusters, keep_apart
 from memsync.janitor.plan import Merge, seal

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.dedup import APART, decide, find_doubt, find_lost
+from memsync.index.dedup import APART, decide, find_doubt
+from memsync.index.likeness import find_lost
 from memsync.janitor.plan import Merge, seal
 from memsync.records import Memory, Scope, normal_form
 

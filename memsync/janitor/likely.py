@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from memsync.dedup import find_doubt
 from memsync.errors import LlmError
+from memsync.index.dedup import find_doubt
 from memsync.janitor.clusters import Kept, Link, Track, list_losses, pairs, propose, untracked
 from memsync.janitor.plan import Merge, Plan
 from memsync.memories.filters import Filters

@@ -14,12 +14,10 @@ from itertools import combinations
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from memsync.dedup import decide
 from memsync.errors import MemsyncError
 from memsync.format.scopes import read_scope
 from memsync.git import history
-from memsync.history import audit
-from memsync.history.events import files_of, lines_known, read_live
+from memsync.index.dedup import decide
 from memsync.janitor import review
 from memsync.janitor.clusters import Kept, Track, list_losses, make_merge, untracked
 from memsync.janitor.likely import find_clusters, find_settled, make_key
@@ -27,6 +25,8 @@ from memsync.janitor.plan import Merge
 from memsync.janitor.review import Row, find_kept
 from memsync.learn.candidates import Candidates, Proposal, find_live
 from memsync.learn.corrections import find_beside
+from memsync.memories import audit
+from memsync.memories.events import files_of, lines_known, read_live
 from memsync.memories.filters import Filters
 from memsync.memories.fingerprints import fingerprint
 from memsync.memories.project import Project

@@ -9,8 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from memsync.dedup.reading import read
 from memsync.errors import InvalidMemory, LockTimeout, MemsyncError, SecretFound
+from memsync.index.statements import read
 from memsync.janitor import review, runs
 from memsync.janitor.clusters import Track, untracked
 from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal

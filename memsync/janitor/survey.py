@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from memsync.dedup import MERGED, Thresholds, Verdict, decide
+from memsync.index.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.janitor.clusters import Track, pairs, untracked
 from memsync.janitor.likely import find_clusters, find_settled, list_current, make_key, merge_by_model
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal

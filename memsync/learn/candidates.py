@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.dedup import decide
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.format.scopes import read_scope
 from memsync.format.textdiff import diff_lines
+from memsync.index.dedup import decide
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id, shown_id

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memsync.dedup import MERGED, decide, on_scale
 from memsync.errors import InvalidSkill, MemsyncError
+from memsync.index.dedup import MERGED, decide, on_scale
 from memsync.learn.candidates import Candidates
 from memsync.learn.rules import list_rules
 from memsync.learn.statements import statements

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from memsync.dedup import decide
 from memsync.errors import MemsyncError
+from memsync.index.dedup import decide
 from memsync.learn.candidates import Candidates, is_same_lesson
 from memsync.learn.statements import statements
 from memsync.learn.worth import instruction_files

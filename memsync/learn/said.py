@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup import decide
+from memsync.index.dedup import decide
 from memsync.learn.digest import is_correction
 from memsync.learn.rules import has, list_rules, pattern
 from memsync.learn.statements import statements

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final, TypedDict
 
 from pydantic import Field
 
-from memsync.history import events
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
-from memsync.memories import reach
+from memsync.memories import events, reach
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate, ImportReport
 from memsync.memories.listing import Stats, suggest_questions

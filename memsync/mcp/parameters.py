@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from memsync.errors import UsageError
-from memsync.history import events
+from memsync.memories import events
 from memsync.memories.project import Project
 from memsync.records import ALLOW_TAG, Scope
 

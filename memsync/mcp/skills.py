@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from memsync.errors import UsageError
-from memsync.history.events import notes
-from memsync.history.log import skill_events
 from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
+from memsync.memories.events import notes
+from memsync.memories.log import skill_events
 from memsync.memories.project import Project
 from memsync.memories.results import as_json
 from memsync.skills.entries import SkillEntry, list_skill_entries

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from memsync.history import diff, events
 from memsync.janitor import batches, enrich, review
 from memsync.janitor.plan import Plan
 from memsync.janitor.run import apply
 from memsync.mcp.parameters import Id, Limit, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, READ, Offer, Progress
+from memsync.memories import diff, events
 from memsync.memories.project import Project
 from memsync.memories.results import as_json
 

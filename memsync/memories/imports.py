@@ -11,11 +11,11 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from memsync.dedup import MERGED, Thresholds, decide, may_merge
-from memsync.dedup.reading import hold_content
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
 from memsync.format.scopes import read_scope
+from memsync.index.dedup import MERGED, Thresholds, decide, may_merge
+from memsync.index.statements import hold_content
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.fingerprints import fingerprint
 from memsync.memories.similar import Found, thresholds_of

@@ -60,7 +60,7 @@ def _find_newer(project: Project, hits: Sequence[Hit], hit: Hit) -> Hit | None:
 
 @lru_cache(maxsize=1 << 12)  # most come again, at another question
 def _may_replace(new: str, old: str) -> bool:
-    from memsync.dedup import may_replace
+    from memsync.index.dedup import may_replace
 
     return may_replace(new, old)
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync.dedup import MERGED, Verdict, find_lost
 from memsync.errors import Changed, closest
 from memsync.format import codec
+from memsync.index.dedup import MERGED, Verdict
+from memsync.index.likeness import find_lost
 from memsync.memories import links
 from memsync.memories.anchors import pin
 from memsync.memories.edits import (

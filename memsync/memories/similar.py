@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync.dedup import ALIKE, APART, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
+from memsync.index.dedup import ALIKE, APART, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
 from memsync.store.state import Dedup

@@ -16,10 +16,10 @@ from memsync.errors import MemsyncError, blaming
 from memsync.format import jsonl, merge
 from memsync.git import attributes, conflict
 from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
-from memsync.history import audit
-from memsync.history.lost import find_dropped, find_lost, find_returned
 from memsync.index import static
+from memsync.memories import audit
 from memsync.memories.links import find_dangling
+from memsync.memories.lost import find_dropped, find_lost, find_returned
 from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.setup.client_status import check_server, is_ours, survey

@@ -9,11 +9,10 @@ from typing import Any, Final, NamedTuple
 from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.format.textdiff import diff_lines
 from memsync.git import history, stage
-from memsync.history import events, log
-from memsync.history.diff import Difference, SkillChange, difference
-from memsync.history.events import Event, files_of
 from memsync.janitor import queue
-from memsync.memories import sharing
+from memsync.memories import events, log, sharing
+from memsync.memories.diff import Difference, SkillChange, difference
+from memsync.memories.events import Event, files_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import shown_id

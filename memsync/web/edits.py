@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError, Remedy, UsageError
-from memsync.history import events
 from memsync.janitor import deciding
-from memsync.memories import sharing, undoing
+from memsync.memories import events, sharing, undoing
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry, Remembered

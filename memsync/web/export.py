@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoStore, Remedy, UsageError
 from memsync.git import history
-from memsync.history.diff import Difference, leave_out_private
-from memsync.history.events import files_of
+from memsync.memories.diff import Difference, leave_out_private
+from memsync.memories.events import files_of
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoHistory
-from memsync.history import events
-from memsync.history.events import Event, reader
+from memsync.memories import events
+from memsync.memories.events import Event, reader
 from memsync.memories.project import Project
 from memsync.web.desk import Given, Page, Routes
 

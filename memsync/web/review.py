@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from memsync.errors import MemsyncError, NoHistory
 from memsync.git import history
-from memsync.history.events import files_of, lines_known, read_live
 from memsync.janitor import deciding, queue
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.waiting import Waiting, find_card
 from memsync.memories import anchors
+from memsync.memories.events import files_of, lines_known, read_live
 from memsync.memories.project import Project
 from memsync.setup import corrected
 from memsync.web import pages

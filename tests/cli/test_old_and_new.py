@@ -11,7 +11,7 @@ from loopback import Loopback
 
 from memsync import Memsync
 from memsync.agents.session import RecallSession
-from memsync.dedup import decide
+from memsync.index.dedup import decide
 
 # Language, the old fact, the new one, and a prompt that names the old value.
 PAIRS = [tuple(row.split("|")) for row in Path(__file__).with_name("old_and_new.txt").read_text("utf-8").splitlines()]

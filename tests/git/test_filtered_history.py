@@ -10,7 +10,7 @@ from gitfilters import set_up
 from helpers import GitRepo, memsync
 
 from memsync import Memsync
-from memsync.history.log import read_stretch
+from memsync.memories.log import read_stretch
 
 SECRET = '{"content":"The key is AKIAQXJ7ZP3MWN5KTR2V","id":"mm-hand22"}\n'
 READERS = [  # what is asked, what the answer has, and what it has not

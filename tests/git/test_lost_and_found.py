@@ -14,7 +14,7 @@ from helpers import GitRepo, memsync
 
 from memsync import Memsync
 from memsync.git import attributes
-from memsync.history.lost import find_lost
+from memsync.memories.lost import find_lost
 from memsync.records import format_time, utc_now
 from memsync.store import local_history
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clones import MEMORIES, MODES, Clone, Host, as_shown, read_rows
 
 from memsync.errors import MemsyncError
-from memsync.history.lost import bring_back, find_lost, find_returned
+from memsync.memories.lost import bring_back, find_lost, find_returned
 
 if TYPE_CHECKING:
     from ledger import Ledger, Shown

@@ -22,8 +22,8 @@ from helpers import FILTERS, GitRepo
 
 from memsync import Memsync
 from memsync.git.install import install
-from memsync.history.lost import bring_back as restore_lost
-from memsync.history.lost import find_lost, find_returned
+from memsync.memories.lost import bring_back as restore_lost
+from memsync.memories.lost import find_lost, find_returned
 from memsync.memories.sharing import sync
 from memsync.setup.repository import init
 from memsync.store.places import locate

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.dedup import MERGED, decide, find_lost, may_merge, on_scale
-from memsync.dedup.likeness import count_shared
-from memsync.dedup.reading import read
+from memsync.index.dedup import MERGED, decide, may_merge, on_scale
+from memsync.index.likeness import count_shared, find_lost
+from memsync.index.statements import read
 
 words = st.sampled_from(
     "the a not no never port 8080 8081 `a.py` docker tests need must may only then before , . ; without 10 MB 本番 から を ない X-Y".split()

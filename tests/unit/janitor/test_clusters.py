@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import find_lost
+from memsync.index.likeness import find_lost
 from memsync.janitor.clusters import Kept, Link, group, propose
 from memsync.records import Memory
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from helpers import memory_line
 
-from memsync.dedup import Thresholds
 from memsync.errors import ImportFailed, UsageError
 from memsync.format.codec import decode
+from memsync.index.dedup import Thresholds
 from memsync.memories.imports import Nominees, Plan
 from memsync.records import Memory, content_hash
 from memsync.transfer import sources

@@ -16,12 +16,12 @@ from helpers import GitRepo, memory_line, memsync
 from memsync import Memsync
 from memsync.errors import ConfigError
 from memsync.git import install
-from memsync.history.lost import find_lost, find_returned
 from memsync.janitor import review
 from memsync.janitor.plan import Merge
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.memories import sharing
+from memsync.memories.lost import find_lost, find_returned
 from memsync.records import SCOPES, Memory
 from memsync.setup import doctor, installing
 from memsync.store import bystealth, config

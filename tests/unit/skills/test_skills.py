@@ -13,7 +13,7 @@ from skills_ref import validate as specification_says
 
 from memsync import Memsync
 from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, OutsideTree, SecretFound, SkillNotFound
-from memsync.history.log import skill_events
+from memsync.memories.log import skill_events
 from memsync.skills.bringing import bring_in, link
 
 HOWTO = "# Running the tests\n\n1. Run `make test`.\n2. Read the first failure.\n"

@@ -19,9 +19,9 @@ from memsync.errors import NoHistory, SkillNotFound, StoreError, UsageError
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
 from memsync.git.history import Commit, compare_lines
-from memsync.history import events
-from memsync.history.events import Event, Kind, describe_commit, files_of, find_uncommitted, read_steps
+from memsync.memories import events
 from memsync.memories.anchors import parse
+from memsync.memories.events import Event, Kind, describe_commit, files_of, find_uncommitted, read_steps
 from memsync.memories.project import Project
 from memsync.records import Memory, Scope, format_time, same_but_for_time
 from memsync.skills import check

@@ -12,8 +12,8 @@ from helpers import GitRepo, memory_line
 from memsync import Memsync
 from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory, SecretFound
 from memsync.git import history
-from memsync.history.diff import difference
-from memsync.history.events import at, blame, events, reader, restore
+from memsync.memories.diff import difference
+from memsync.memories.events import at, blame, events, reader, restore
 from memsync.records import shown_id
 
 
@@ -287,7 +287,7 @@ def test_a_memory_is_found_by_what_stands_for_its_odd_id(repo, project, id_):
 
 
 def test_a_shallow_clone_tells_what_it_has_and_says_so(repo, tmp_path):
-    from memsync.history.events import notes
+    from memsync.memories.events import notes
 
     commit(repo, A1, "one")
     commit(repo, A2, "two")

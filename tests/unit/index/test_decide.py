@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import Thresholds, decide, may_replace, on_scale
+from memsync.index.dedup import Thresholds, decide, may_replace, on_scale
 
 ALIKE = 0.97  # as alike as contradicting sentences usually are
 

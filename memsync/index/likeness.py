@@ -9,7 +9,7 @@ from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Final
 
-from memsync.dedup.reading import (
+from memsync.index.statements import (
     CASE_PARTICLES,
     CONTENT,
     DIRECTIONS,

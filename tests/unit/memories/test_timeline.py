@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsync import Memsync
-from memsync.history.log import read_stretch
+from memsync.memories.log import read_stretch
 
 
 def test_of_a_commit_that_brings_much_some_memories_are_told_and_the_others_counted(repo, line):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import MERGED, decide
+from memsync.index.dedup import MERGED, decide
 
 PAIRS = """
 Klara's pull requests are reviewed by Jan | Jan's pull requests are reviewed by Klara

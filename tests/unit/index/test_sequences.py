@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import MERGED, decide
+from memsync.index.dedup import MERGED, decide
 
 OTHER_FACTS = """
 The nightly job copies orders, then invoices, then refunds into the warehouse bucket | Into the warehouse bucket the nightly job copies invoices, then orders, then refunds

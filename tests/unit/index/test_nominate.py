@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsync.dedup.reading import hold, hold_content, read
+from memsync.index.statements import hold, hold_content, read
 from memsync.memories.imports import Nominees
 
 TEXT = "the staging database listens on port 5433"

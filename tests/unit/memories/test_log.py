@@ -8,7 +8,7 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 
 from memsync import Memsync
-from memsync.history.log import Row, read_log
+from memsync.memories.log import Row, read_log
 
 
 def tell(row: Row) -> tuple:

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup.conflicts import find_conflict, find_negation, find_swapped_clause
-from memsync.dedup.contradictions import SWAPPED, are_of_one_subject, find_contradiction, find_differences, is_one_frame
-from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reworded, is_same, shared
-from memsync.dedup.reading import Reading, read
+from memsync.index.conflicts import find_conflict, find_negation, find_swapped_clause
+from memsync.index.contradictions import SWAPPED, are_of_one_subject, find_contradiction, find_differences, is_one_frame
+from memsync.index.likeness import REORDERED, holds_all, is_reworded, is_same, shared
+from memsync.index.statements import Reading, read
 from memsync.records import are_one_form
-
-__all__ = [
-    "ALIKE",
-    "APART",
-    "MERGED",
-    "Decision",
-    "Relation",
-    "Thresholds",
-    "Verdict",
-    "decide",
-    "find_doubt",
-    "find_lost",
-    "may_merge",
-    "may_replace",
-    "on_scale",
-]
 
 Relation = Literal["duplicate", "contains", "contained", "differs", "contradicts", "related", "different"]
 Decision = Literal["hash_exact", "auto_reject", "subsumed", "gray", "keep"]

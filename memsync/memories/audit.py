@@ -12,7 +12,7 @@ from memsync.errors import OutsideTree
 from memsync.format import jsonl
 from memsync.git import check, history
 from memsync.git.history import Commit
-from memsync.history.events import Files, describe_commit, files_of
+from memsync.memories.events import Files, describe_commit, files_of
 from memsync.memories.project import Project
 from memsync.safety.secrets import Allow, Secret, describe, redact, scan
 from memsync.store import files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secret_shapes as shapes
 from helpers import memory_line, memsync
 
-from memsync.history import audit
+from memsync.memories import audit
 from memsync.safety.secrets import scan
 from memsync.setup.doctor import examine
 from memsync.store.trust import consent

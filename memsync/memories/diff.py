@@ -11,7 +11,7 @@ from typing import Any
 from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
-from memsync.history.events import Event, Files, Kind, differences, files_of, find_uncommitted, lines_known, read_live
+from memsync.memories.events import Event, Files, Kind, differences, files_of, find_uncommitted, lines_known, read_live
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 

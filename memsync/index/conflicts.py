@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-from memsync.dedup.likeness import count_shared, is_reordered, is_reworded, is_swapped, list_frame
-from memsync.dedup.reading import (
+from memsync.index.likeness import count_shared, is_reordered, is_reworded, is_swapped, list_frame
+from memsync.index.statements import (
     CHANGES,
     CONTENT,
     DIRECTIONS,

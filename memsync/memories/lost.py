@@ -15,7 +15,7 @@ from memsync.format.codec import NEVER, Line
 from memsync.format.versions import keep_loser
 from memsync.git import history
 from memsync.git.history import rows_with
-from memsync.history.events import files_of, find_removed, live_lines
+from memsync.memories.events import files_of, find_removed, live_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, content_hash, same_but_for_time, shown_id

@@ -13,13 +13,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.system.texts import Memo
 
-# the word lists of the guards, as words.txt has them: what carries no content, and what turns a sentence round
+# the word lists of the guards, as dedup_words.txt has them: what carries no content, and what turns a sentence round
 
 
 def _read() -> dict[str, list[str]]:
     """Return the lines of each section of the file."""
     sections: dict[str, list[str]] = {}
-    for line in Path(__file__).with_name("words.txt").read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name("dedup_words.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
             sections[section := line[1:-1]] = []
         elif line and not line.startswith("#"):

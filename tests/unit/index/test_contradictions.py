@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import decide, find_doubt
+from memsync.index.dedup import decide, find_doubt
 from memsync.setup.repository import set_value
 
 LONG = """Run the index command by hand after large merges, or ask the daemon to do so at night, and look at the log for what

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from memsync.dedup.conflicts import (
+from memsync.index.conflicts import (
     BESIDE,
     CONDITIONS,
     are_alike,
@@ -20,7 +20,7 @@ from memsync.dedup.conflicts import (
     find_swap,
     list_changes,
 )
-from memsync.dedup.reading import (
+from memsync.index.statements import (
     CONTENT,
     MODALS,
     SAME_QUANTIFIERS,
