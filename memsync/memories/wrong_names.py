@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from memsync.memories import commands
@@ -41,29 +42,24 @@ _GONE: Final = (
     r"|is (?:deprecated|obsolete|wrong|forbidden|banned|not (?:there|allowed|an? (?:option|flag|command)))|moved to|existier(?:t|en) nicht|gibt es nicht|gibt's nicht"
     r"|(?:wurden?|ist|sind) (?:entfernt|gelöscht|umbenannt|ersetzt|abgeschafft|veraltet|weg|falsch|verboten)|heißt (?:jetzt|nun)|is (?:now|now called) (?=\0))"
 )
-_WRONG: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<!why )(?<!if )(?<!whether )(?<!when )(?<!does )(?<!did )(?<!and )(?<!or )\bnot {_VERB}{_SMALL}{_N}{_OR}",
-        rf"\b(?:instead of|rather than|in place of|never|avoid|don't|cannot|can't) {_VERB}{_SMALL}{_N}{_OR}",
-        rf"\bprefer \0\d+\0 (?:over|to) {_SMALL}{_N}",
-        rf"\b(?:nicht|statt|anstatt|anstelle von|nie|niemals|keinesfalls|keine?[nrms]?) {_SMALL}{_N}{_OR}",
-        rf"{_N} (?:\w+ )?(?:nicht|nie|niemals) (?:mehr )?(?:verwenden|benutzen|nutzen|aufrufen|ausführen|nehmen|importieren)",
-        rf"{_N} (?:(?:file|folder|directory|module|package|command|flag) )?{_GONE}",
-        rf"\b(?:there is no|there's no|there are no|no such|ha(?:s|ve) no|renamed from|formerly|früher) {_SMALL}{_N}{_OR}",
-    )
-)
+# Each behind words of which one is in whatever it matches; they take milliseconds to compile.
+_WRONG: Final = (
+    ("not", rf"(?<!why )(?<!if )(?<!whether )(?<!when )(?<!does )(?<!did )(?<!and )(?<!or )\bnot {_VERB}{_SMALL}{_N}{_OR}"),
+    ("instead of|rather than|in place of|never|avoid|don't|cannot|can't", rf"\b(?:instead of|rather than|in place of|never|avoid|don't|cannot|can't) {_VERB}{_SMALL}{_N}{_OR}"),
+    ("prefer", rf"\bprefer \0\d+\0 (?:over|to) {_SMALL}{_N}"),
+    ("nicht|statt|anstelle|nie|kein", rf"\b(?:nicht|statt|anstatt|anstelle von|nie|niemals|keinesfalls|keine?[nrms]?) {_SMALL}{_N}{_OR}"),
+    ("nicht|nie", rf"{_N} (?:\w+ )?(?:nicht|nie|niemals) (?:mehr )?(?:verwenden|benutzen|nutzen|aufrufen|ausführen|nehmen|importieren)"),
+    ("", rf"{_N} (?:(?:file|folder|directory|module|package|command|flag) )?{_GONE}"),
+    ("no |no such|renamed|formerly|früher", rf"\b(?:there is no|there's no|there are no|no such|ha(?:s|ve) no|renamed from|formerly|früher) {_SMALL}{_N}{_OR}"),
+)  # fmt: skip
 _KEIN: Final = r"keine?[nrms]?"
 # Which of the two names is the command.
-_LACKS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), owner)
-    for pattern, owner in (
-        (rf"{_N} (?:\w+ )?(?:ha(?:s|ve) no|lacks|takes no|(?:hat|kennt|unterstützt) {_KEIN}) {_SMALL}{_N}", 1),
-        (rf"{_N} (?:does not|doesn't) (?:have|know|take|support|accept|understand) {_SMALL}{_N}", 1),
-        (rf"{_N} (?:kennt|hat|unterstützt|versteht) {_SMALL}{_N} nicht", 1),
-        (rf"{_N} (?:is not|isn't|ist kein Schalter|does not exist|doesn't exist|gibt es nicht)(?: (?:supported|known|an? option|an? flag))? (?:by|in|of|for|bei|von|in) {_N}", 2),
-        (rf"(?:there is no|es gibt {_KEIN}) {_SMALL}{_N} (?:in|for|of|bei|für|in) {_N}", 2),
-    )
+_LACKS: Final = (
+    ("no |lacks|kein", rf"{_N} (?:\w+ )?(?:ha(?:s|ve) no|lacks|takes no|(?:hat|kennt|unterstützt) {_KEIN}) {_SMALL}{_N}", 1),
+    ("does", rf"{_N} (?:does not|doesn't) (?:have|know|take|support|accept|understand) {_SMALL}{_N}", 1),
+    ("nicht", rf"{_N} (?:kennt|hat|unterstützt|versteht) {_SMALL}{_N} nicht", 1),
+    ("not|n't|schalter|nicht", rf"{_N} (?:is not|isn't|ist kein Schalter|does not exist|doesn't exist|gibt es nicht)(?: (?:supported|known|an? option|an? flag))? (?:by|in|of|for|bei|von|in) {_N}", 2),
+    ("there is no|es gibt", rf"(?:there is no|es gibt {_KEIN}) {_SMALL}{_N} (?:in|for|of|bei|für|in) {_N}", 2),
 )  # fmt: skip
 _FAILS: Final = re.compile(
     r"(?:\b(?:fail(?:s|ed)?|dies|breaks|exits|ends|panics|crashes|errors?)(?: out)? with|\bcomplains (?:about|of)|\berror(?: is| says| message)?"
@@ -131,8 +127,8 @@ class _Said:
     def find_lacking(self) -> list[commands.Words]:
         """Return commands with what they do not have, and take that out of the text."""
         found = []
-        for pattern, owner in _LACKS:
-            for match in pattern.finditer(self._marked):
+        for words_in, pattern, owner in _LACKS:
+            for match in _find(words_in, pattern, self._marked):
                 whose, what = self.names[int(match[owner])], self.names[int(match[3 - owner])]
                 if words := self._read_longest(whose, what) if what.startswith("-") or " " in whose else ():
                     found.append(words)
@@ -147,7 +143,7 @@ class _Said:
 
     def find_denied(self) -> list[int]:
         """Return which of the names are said to be wrong, in order."""
-        found = (match for pattern in _WRONG for match in pattern.finditer(self._marked))
+        found = (match for words_in, pattern in _WRONG for match in _find(words_in, pattern, self._marked))
         return sorted({int(one) for match in found for one in match.groups() if one})
 
     def find_errors(self) -> tuple[str, ...]:
@@ -155,6 +151,17 @@ class _Said:
         found = (self.names[int(one[1])] if one[1] else one[2] or one[3] for one in _FAILS.finditer(self._marked))
         texts = dict.fromkeys(one.partition("...")[0] for one in found)
         return tuple(one for one in texts if len(one) > 3 and not hasattr(builtins, one))[:_MOST]
+
+
+def _find(words: str, pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of *pattern* in *text*, if that has one of *words*."""
+    lower = text.lower()
+    return _compile(pattern).finditer(text) if any(one in lower for one in words.split("|")) else iter(())
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _can_be_met(name: str, is_command: Callable[[commands.Words], bool]) -> bool:

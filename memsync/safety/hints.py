@@ -85,11 +85,22 @@ def known_words() -> frozenset[str]:
     return frozenset(words.steps).union(*known, words.states, words.placeholders, words.binding) - words.common
 
 
-def list_hints() -> Iterator[str]:
-    """Yield of what one is in a chunk of each text that may tell a password: words, with a blank where one begins or ends."""
+@cache
+def _list_cues() -> tuple[str, ...]:
+    """Return the words around which passwords are told: names of them, logins, and what opens or asks; or a pair of both."""
     words = read_words()
     names = words.names | words.codes | words.packed | {"ssid", "wlan", "wi-fi", "wifi"}
-    for hint in (*names, *words.logins, *words.locks, *words.asking, "/", "token="):
+    return (*names, *words.logins, *words.locks, *words.asking, " / ")
+
+
+def may_tell(lower: str) -> bool:
+    """Tell whether a text, *lower* in small letters, has a whole cue, and not only a chunk that is in one."""
+    return any(cue in lower for cue in _list_cues())
+
+
+def list_hints() -> Iterator[str]:
+    """Yield of what one is in a chunk of each text that may tell a password: words, with a blank where one begins or ends."""
+    for hint in (*map(str.strip, _list_cues()), "token="):
         *before, end = hint.split()
         ends = [f" {end}", f"({end}"] if len(end) < _SHORT and hint.isascii() else [end]
         best = max((*map(" {} ".format, before), ends[0]), key=lambda end: (end.strip() not in _FREQUENT, len(end)))

@@ -31,6 +31,7 @@ from memsync.safety.chunks import (
     lower_in_place,
 )
 from memsync.safety.formats import SEEDS, in_formats
+from memsync.safety.hints import may_tell
 from memsync.safety.issuers import Rule, hinted, may_hold_token
 from memsync.safety.unmasking import decoded, from_base64, from_hex, joined, shown
 from memsync.safety.values import entropy, find_drawn, find_runs, is_shown
@@ -233,7 +234,7 @@ def _candidates(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
         yield from in_formats(text, lower, SEEDS)
     if marks & TOKEN:
         yield from _tokens(text)
-    if marks & TOLD:
+    if marks & TOLD and may_tell(lower):
         from memsync.safety.sentences import in_sentences  # with many patterns, and told in few texts
 
         yield from in_sentences(text, lower)
