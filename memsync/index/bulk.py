@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from memsync.index.core import Arrays, Index
-from memsync.index.database import PAIR, Database, Row, Vector, line_row, record_row, seal, signed, unseal
+from memsync.index.database import PAIR, Database, Row, Shapes, Vector, line_row, record_row, seal, signed, unseal
 from memsync.index.lexical import Base, Forward, Grams, build_grams
 from memsync.index.places import place_terms
 from memsync.index.terms import embedding_text, is_word, live_anchors, term_key, text_key
@@ -51,14 +51,14 @@ def fill(
     for at in range(0, len(rows), _CHUNK):
         some = list(enumerate(rows[at : at + _CHUNK], at))
         vectors = embedding.embed([row.memory for _, row in some])
-        records, said = [], []
-        for (slot, row), (text, vector) in zip(some, vectors, strict=True):
+        said, shapes = [], []
+        for (slot, _), (text, vector) in zip(some, vectors, strict=True):
             spoken, hidden, places = sizes[slot]
-            length = spoken + hidden or min(places, 1)
-            records.append(record_row(slot, row, length, vector))
+            shapes.append((slot, spoken + hidden or min(places, 1), vector))
             start, (_, middle, end) = ends[3 * slot - 1] if slot else 0, ends[3 * slot : 3 * slot + 3]
             said.append((slot, text, spoken, seal(raw[start:middle]), seal(raw[middle:end])))
-        database.insert("record", records)
+        database.insert("record", [record_row(*one) for one in some])
+        database.add_shapes(shapes)
         database.insert("line", [line_row(*one) for one in some])
         database.insert("said", said)
         database.insert(
@@ -169,8 +169,9 @@ class _Embedding:
 
 def read_vectors(database: Database) -> dict[int, Vector]:
     """Return each vector of *database*, by the number of its text."""
-    query = "SELECT text, numbers, scale, signs FROM said JOIN vector USING (slot) JOIN record USING (slot) WHERE text"
-    return {text: Vector(unseal(numbers), scale, signs) for text, numbers, scale, signs in database.ask(query)}
+    made = database.read_shapes().list_vectors()
+    rows = database.ask("SELECT slot, text, numbers FROM said JOIN vector USING (slot) WHERE text")
+    return {text: Vector(unseal(numbers), *made.get(slot, ())) for slot, text, numbers in rows}
 
 
 def list_vectors(index: Index) -> dict[int, Vector]:
@@ -192,30 +193,29 @@ def load_arrays(database: Database, *, has_vectors: bool, is_lean: bool = False)
     Raises:
         ValueError: the rows do not fit together.
     """
-    records = database.ask("SELECT slot, length, scale, signs FROM record ORDER BY slot").fetchall()
-    slots = np.array([slot for slot, *_ in records], np.int64)
+    shapes = database.read_shapes()
     if is_lean:
         hashes = [text for (text,) in database.ask("SELECT text FROM said ORDER BY slot")]
         texts, forward = np.array(hashes, np.int64).view(np.uint64), None
     else:
         texts, forward = _load_forward(database)
-    if len(texts) != len(records):
+    if len(texts) != len(shapes.slots):
         raise ValueError("records and what they say differ in number")
     # The keys are numbers without a sign.
     keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM term ORDER BY key < 0, key"))
     base = Base(
         keys=keys.view(np.uint64),
         starts=starts,
-        slots=_renumber(slots, pairs[:, 0]),
+        slots=_renumber(np.array(shapes.slots, np.int64), pairs[:, 0]),
         counts=pairs[:, 1].astype(np.float32),
-        lengths=np.array([length for _, length, *_ in records], np.float32),
+        lengths=np.array(shapes.lengths, np.float32),
     )
     return Arrays(
         texts=texts,
         base=base,
         forward=forward,
         grams=_load_grams(database),
-        vectors=_load_vectors(database, records) if has_vectors else None,
+        vectors=_load_vectors(database, shapes) if has_vectors else None,
     )
 
 
@@ -266,13 +266,15 @@ def _load_grams(database: Database) -> Grams:
     )
 
 
-def _load_vectors(database: Database, records: Sequence[tuple[Any, ...]]) -> Rows | None:
+def _load_vectors(database: Database, shapes: Shapes) -> Rows | None:
     numbers = [unseal(row[0]) for row in database.ask("SELECT numbers FROM vector ORDER BY slot")]
     if not (width := max(map(len, numbers), default=0)):
         return None
-    step = max(len(signs) for *_, signs in records)
+    scales = np.array(shapes.scales, np.float32)
+    signs = np.zeros((len(scales), -(-width // 8)), np.uint8)
+    signs[scales != 0] = np.frombuffer(shapes.signs, np.uint8).reshape(-1, signs.shape[1])
     return Rows(
         numbers=np.frombuffer(b"".join(one or bytes(width) for one in numbers), np.int8).reshape(-1, width),
-        scales=np.array([scale for _, _, scale, _ in records], np.float32),
-        signs=np.frombuffer(b"".join(signs or bytes(step) for *_, signs in records), np.uint8).reshape(-1, step),
+        scales=scales,
+        signs=signs,
     )

@@ -64,10 +64,10 @@ class Cold:
         self._records: dict[int, Record | None] = {}
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
-        rows = self._ask("SELECT slot, length FROM record").fetchall()
-        self._lengths: dict[int, int] = dict(rows)
-        lengths = self._lengths.values()
-        self._live = len(rows)
+        self._shapes = database.read_shapes()
+        lengths = self._shapes.lengths
+        self._lengths: dict[int, int] = dict(zip(self._shapes.slots, lengths, strict=True))
+        self._live = len(lengths)
         self._sizes = self._live, float(sum(lengths)), float(sum(map(mul, lengths, lengths)))
         self._postings: dict[int, array[int]] = {}  # of each key that was asked for
         self._found: dict[tuple[str, bool], tuple[Query, Candidates]] = {}
@@ -261,8 +261,10 @@ class Cold:
     @cached_property
     def _signs(self) -> tuple[dict[int, float], list[int]]:
         """The scale of the vector of each slot that has one, and its sign bits in the same order."""
-        rows = [one for one in self._ask("SELECT slot, scale, signs FROM record") if one[1]]
-        return {slot: scale for slot, scale, _ in rows}, [int.from_bytes(signs, "big") for *_, signs in rows]
+        shapes, step = self._shapes, self._shapes.step
+        scales = {slot: scale for slot, scale in zip(shapes.slots, shapes.scales, strict=True) if scale}
+        starts = range(0, len(shapes.signs), step or 1)
+        return scales, [int.from_bytes(shapes.signs[at : at + step], "big") for at in starts]
 
     def _near(self, vector: Sequence[int]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""

@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -35,14 +35,17 @@ if TYPE_CHECKING:
 
 NEVER: Final = -(1 << 62)  # the moment of a record without a time
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
-VERSION: Final = 5  # of the tables; rows of another version are made anew
+VERSION: Final = 6  # of the tables; rows of another version are made anew
+_BLOCK: Final = 256  # slots whose shapes are one row: every query reads those of all, and a row of each would take as long as the rest
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
 _TABLES: Final = (
     "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """record (
     slot INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, form INTEGER NOT NULL, importance REAL NOT NULL,
     moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL, author TEXT,
-    names TEXT NOT NULL, length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
+    names TEXT NOT NULL, UNIQUE (scope, id))""",
+    """shape (
+    block INTEGER PRIMARY KEY, slots BLOB NOT NULL, lengths BLOB NOT NULL, scales BLOB NOT NULL, signs BLOB NOT NULL)""",
     "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, sum INTEGER NOT NULL, raw BLOB NOT NULL)",
     """said (
     slot INTEGER PRIMARY KEY, text INTEGER NOT NULL, spoken INTEGER NOT NULL, terms BLOB NOT NULL,
@@ -92,6 +95,55 @@ class Vector(NamedTuple):
     numbers: bytes = b""
     scale: float = 0.0
     signs: bytes = b""
+
+
+class Shapes:
+    """Of some records, in the order of their slots, how long they are, and the scales of their vectors; the sign bits of those that have one."""
+
+    def __init__(self) -> None:
+        self.slots, self.lengths, self.scales, self.signs = array("i"), array("i"), array("f"), bytearray()
+
+    @property
+    def step(self) -> int:
+        """How many bytes the sign bits of one vector have."""
+        return len(self.signs) // max(len(self.scales) - self.scales.count(0.0), 1)
+
+    def add(self, slot: int, length: int, made: Vector) -> None:
+        """Add the record of *slot*, which is larger than those that are there."""
+        self.slots.append(slot)
+        self.lengths.append(length)
+        self.scales.append(made.scale)
+        self.signs += made.signs if made.scale else b""
+
+    def remove(self, slot: int) -> None:
+        """Remove the record of *slot*."""
+        at, step = self.slots.index(slot), self.step
+        if self.scales[at]:
+            start = step * (at - self.scales[:at].count(0.0))
+            del self.signs[start : start + step]
+        for numbers in (self.slots, self.lengths, self.scales):
+            del numbers[at]
+
+    def list_vectors(self) -> dict[int, tuple[float, bytes]]:
+        """Return the scale and the sign bits of each slot that has a vector."""
+        scales = [(slot, scale) for slot, scale in zip(self.slots, self.scales, strict=True) if scale]
+        step, signs = self.step, bytes(self.signs)
+        return {slot: (scale, signs[at * step : (at + 1) * step]) for at, (slot, scale) in enumerate(scales)}
+
+    def seal(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """Return the columns of a row."""
+        return pack("i", self.slots), pack("i", self.lengths), pack("f", self.scales), seal(self.signs)
+
+    def unseal(self, row: Sequence[bytes]) -> None:
+        """Add what `seal` has returned.
+
+        Raises:
+            ValueError: it did not, or the disk has changed it since.
+        """
+        self.slots.frombytes(unseal(row[0]))
+        self.lengths.frombytes(unseal(row[1]))
+        self.scales.frombytes(unseal(row[2]))
+        self.signs += unseal(row[3])
 
 
 class Database:
@@ -163,12 +215,37 @@ class Database:
             words |= dict.fromkeys(filter(is_word, terms))
             vector = meaning.row(embedding_text(memory)) if meaning else None
             text, made = (text_key(memory), quantise(vector)) if vector else (0, Vector())
-            self.insert("record", [record_row(slot, row, length_of(terms, places), made)])
+            self.insert("record", [record_row(slot, row)])
+            self.add_shapes([(slot, length_of(terms, places), made)])
             self.insert("line", [line_row(slot, row)])
             self.insert("said", [(slot, signed(text), len(said), pack("Q", keys), pack("Q", place_keys))])
             self.insert("vector", [(slot, seal(made.numbers))])
         self._add_pairs("term", postings)
         self._add_words(words)
+
+    def read_shapes(self) -> Shapes:
+        """Return the shapes of all records."""
+        shapes = Shapes()
+        for row in self.ask("SELECT slots, lengths, scales, signs FROM shape ORDER BY block"):
+            shapes.unseal(row)
+        return shapes
+
+    def add_shapes(self, rows: Iterable[tuple[int, int, Vector]]) -> None:
+        """Add the slot, the length and the vector of each record, in the order of their slots."""
+        for block, some in groupby(rows, key=lambda row: row[0] // _BLOCK):
+            shapes = self._read_block(block)
+            for row in some:
+                shapes.add(*row)
+            self._write_block(block, shapes)
+
+    def _read_block(self, block: int) -> Shapes:
+        shapes = Shapes()
+        for row in self.ask("SELECT slots, lengths, scales, signs FROM shape WHERE block = ?", (block,)):
+            shapes.unseal(row)
+        return shapes
+
+    def _write_block(self, block: int, shapes: Shapes) -> None:
+        self.ask("INSERT OR REPLACE INTO shape VALUES (?, ?, ?, ?, ?)", (block, *shapes.seal()))
 
     def insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add *rows* to *table*."""
@@ -208,6 +285,9 @@ class Database:
                 gone.setdefault(key, set()).add(slot)
             for table in ("record", "line", "said", "vector"):
                 self.ask(f"DELETE FROM {table} WHERE slot = ?", (slot,))
+            shapes = self._read_block(slot // _BLOCK)
+            shapes.remove(slot)
+            self._write_block(slot // _BLOCK, shapes)
         for key, dead in gone.items():
             if self._drop_pairs("term", signed(key), dead):
                 self._remove_word(signed(key))
@@ -237,10 +317,10 @@ def line_row(slot: int, row: Row) -> tuple[Any, ...]:
     return slot, row.is_plain, crc32(row.raw), row.raw
 
 
-def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
+def record_row(slot: int, row: Row) -> tuple[Any, ...]:
     """Return the row of the table `record`."""
     about = " ".join(subjects_of(row.memory)) if row.memory.archived_at is None else ""
-    return (slot, SCOPES.index(row.scope), *head_of(row.memory), about, length, made.scale, made.signs)
+    return (slot, SCOPES.index(row.scope), *head_of(row.memory), about)
 
 
 def quantise(vector: Sequence[float]) -> Vector:
@@ -257,7 +337,7 @@ def signed(key: int) -> int:
     return key - (1 << 64) if key >= 1 << 63 else key
 
 
-def seal(raw: bytes) -> bytes:
+def seal(raw: bytes | bytearray) -> bytes:
     """Return *raw* behind its checksum, because SQLite has none of what a page holds."""
     return crc32(raw).to_bytes(4, "little") + raw
 
@@ -274,7 +354,7 @@ def unseal(sealed: bytes) -> bytes:
     return raw
 
 
-def pack(kind: str, numbers: Iterable[int]) -> bytes:
+def pack(kind: str, numbers: Iterable[int] | array[float]) -> bytes:
     """Return *numbers* as sealed bytes, by a type code of `array`."""
     return seal(array(kind, numbers).tobytes())
 

@@ -290,7 +290,7 @@ def test_rows_of_another_version_change_no_answer_and_are_replaced(tmp_path, cac
     expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), QUERY)
     with closing(sqlite3.connect(cached)) as rows, rows:
         if "stamps" not in about:
-            rows.execute("UPDATE record SET length = length + 7, scale = 2 * scale")
+            rows.execute("UPDATE shape SET lengths = slots")
         rows.executemany(
             "UPDATE meta SET value = ? WHERE name = ?", [(json.dumps(v), name) for name, v in about.items()]
         )
