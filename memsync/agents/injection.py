@@ -41,12 +41,7 @@ class Injection(NamedTuple):
             nothing = {"injected": False, "count": 0, "filtered": self.filtered}
             named = {"headlines": [entry.id for entry in self.headlines]} if self.headlines else {}
             return nothing | ({"inject_context": self.text} if self.text else {}) | named
-        return {
-            "inject_context": self.text,
-            "injected": True,
-            "count": len(self.entries),
-            "filtered": self.filtered,
-        }
+        return {"inject_context": self.text, "injected": True, "count": len(self.entries), "filtered": self.filtered}
 
 
 class Reply(NamedTuple):

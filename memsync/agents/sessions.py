@@ -113,10 +113,7 @@ def list_sessions(project: Project) -> list[Session]:
                 known.append(Event(at=at, what=what, why=why, id=memory, content=contents.get(memory)))
     sessions = [
         Session(
-            id=id_,
-            client=clients.get(id_, ""),
-            events=_order(events, sorted(prompts.get(id_, ()))),
-            chars=chars[id_],
+            id=id_, client=clients.get(id_, ""), events=_order(events, sorted(prompts.get(id_, ()))), chars=chars[id_]
         )
         for id_, events in found.items()
         if events

@@ -196,8 +196,7 @@ def decide(session: RecallSession, touched: Touched, error: str = "") -> Decisio
     had = sum(why == "ledger" for why in refused.values())
     words, near = set(_words(touched.text)), rank_near(fitting, session.topic(), touched.text)
     ranked = sorted(
-        fitting,
-        key=lambda one: (-one.rank, -near.get(one.entry.id, 0.0), -one.entry.memory.importance, one.entry.id),
+        fitting, key=lambda one: (-one.rank, -near.get(one.entry.id, 0.0), -one.entry.memory.importance, one.entry.id)
     )
     chosen = [
         one

@@ -351,11 +351,7 @@ def _format_stats(result: Stats, now: datetime) -> str:
     lines = [
         f"{render.memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
     ]
-    for name, counts in (
-        ("type", result.by_type),
-        ("scope", result.by_scope),
-        ("source", result.by_source),
-    ):
+    for name, counts in (("type", result.by_type), ("scope", result.by_scope), ("source", result.by_source)):
         lines += _list_counts(name, counts, limit=50)
     lines += _list_counts("tag", result.by_tag, limit=10)
     if result.most_used:

@@ -174,12 +174,7 @@ def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[
     is_bare = not tags and all(rest[name] is None for name in ("name", "description", "trigger_pattern"))
     if text is None and is_bare and is_dialogue() and not wants_json():
         text = _write_in_editor(project.skills.get(ref, rest["scope"]).skill.instructions)
-    entry = project.skills.update(
-        ref,
-        instructions=text,
-        tags=split_tags(tags) if tags else None,
-        **rest,
-    )
+    entry = project.skills.update(ref, instructions=text, tags=split_tags(tags) if tags else None, **rest)
     return Answer({"status": "updated", "skill": entry}, _format_change("updated", entry))
 
 

@@ -108,12 +108,7 @@ def _describe_hook(note: Mapping[str, Any]) -> str:
 
 def describe_janitor(report: Mapping[str, Any]) -> str:
     """Return a line about what the janitor found by itself, or has done, and what to run next."""
-    words = {
-        "merges": "merged",
-        "archived": "archived",
-        "clusters": "groups of likely copies",
-        "stale": "out of date",
-    }
+    words = {"merges": "merged", "archived": "archived", "clusters": "groups of likely copies", "stale": "out of date"}
     found = [f"{report[name]} {word}" for name, word in words.items() if report.get(name)]
     is_done = report.get("status") == "done"
     calls = ["janitor undo" if is_done else "janitor run"] if report.get("merges") or report.get("archived") else []

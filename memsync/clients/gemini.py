@@ -68,11 +68,7 @@ GEMINI: Final = Client(
         File(
             ".gemini/settings.json",
             "settings.json",
-            (
-                *group("gemini", _HOOKS, _handler),
-                server(),
-                *allow("tools", "allowed", pattern="mcp_memsync_{}"),
-            ),
+            (*group("gemini", _HOOKS, _handler), server(), *allow("tools", "allowed", pattern="mcp_memsync_{}")),
             form="json+comments",
         ),
     ),

@@ -15,17 +15,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from memsync.records import (
-    FIELDS,
-    NO_EXTRA,
-    Field,
-    Memory,
-    derive_id,
-    format_time,
-    is_whole,
-    names_of,
-    parse_time,
-)
+from memsync.records import FIELDS, NO_EXTRA, Field, Memory, derive_id, format_time, is_whole, names_of, parse_time
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
 
 # Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.

@@ -53,12 +53,7 @@ class Cold:
     """
 
     def __init__(
-        self,
-        database: Database,
-        record: Callable[[int], Record | None],
-        meaning: Meaning | None,
-        *,
-        stop_words: bool,
+        self, database: Database, record: Callable[[int], Record | None], meaning: Meaning | None, *, stop_words: bool
     ) -> None:
         self._ask, self._read, self._meaning = database.ask, record, meaning
         self._records: dict[int, Record | None] = {}
@@ -127,10 +122,7 @@ class Cold:
             ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
             record=self._record,
             parts=lambda slot: Parts(
-                lexical.get(slot, 0.0),
-                semantic.get(slot, 0.0),
-                identifier.get(slot, 0.0),
-                place=placed.get(slot, 0.0),
+                lexical.get(slot, 0.0), semantic.get(slot, 0.0), identifier.get(slot, 0.0), place=placed.get(slot, 0.0)
             ),
             lens=Lens(
                 weight=lambda term: weigh_term(self._frequency(term), self._live),

@@ -211,11 +211,7 @@ def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> I
 
 
 def _allowed(
-    query: Query,
-    found: Candidates,
-    ordered: Iterable[tuple[Scope, Memory, int]],
-    allow: Allow,
-    refused: list[Match],
+    query: Query, found: Candidates, ordered: Iterable[tuple[Scope, Memory, int]], allow: Allow, refused: list[Match]
 ) -> Iterator[Match]:
     """Yield the records of *ordered* that are allowed, one an id. Adds to *refused* what is not."""
     seen: set[str] = set()

@@ -147,11 +147,7 @@ class _Changes(TypedDict, total=False):
 
 
 def update_memory(
-    project: Project,
-    memory_id: Id,
-    scope: Where = None,
-    *,
-    changes: Annotated[_Changes, Spread(_Changes)],
+    project: Project, memory_id: Id, scope: Where = None, *, changes: Annotated[_Changes, Spread(_Changes)]
 ) -> Remembered:
     """Change what is given of a memory; restore_memory undoes it."""
     return project.update(memory_id, scope=scope, **changes)

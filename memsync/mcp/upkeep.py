@@ -201,12 +201,7 @@ OFFERS: Final = (
     Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", COUNT),
     Offer("memory init", init_memory, "Propose first memories", ASK, slow=True),
     Offer(
-        "memory extract",
-        extract_memories,
-        "Propose memories from texts",
-        ASK,
-        {"--from-session": "session"},
-        slow=True,
+        "memory extract", extract_memories, "Propose memories from texts", ASK, {"--from-session": "session"}, slow=True
     ),
     Offer("memory enrich", enrich_memories, "Give memories cues", ADD, {"--list": "memories left out"}),
     Offer("janitor review", likely_copies, "Show likely copies", COUNT),

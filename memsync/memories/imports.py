@@ -19,18 +19,7 @@ from memsync.index.statements import hold_content
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.fingerprints import fingerprint
 from memsync.memories.similar import Found, thresholds_of
-from memsync.records import (
-    FIELDS,
-    SCOPES,
-    Memory,
-    Scope,
-    check_size,
-    content_hash,
-    new_id,
-    shown_id,
-    take_over,
-    tick,
-)
+from memsync.records import FIELDS, SCOPES, Memory, Scope, check_size, content_hash, new_id, shown_id, take_over, tick
 from memsync.store import bystealth
 from memsync.store.state import Dedup
 from memsync.system.programs import collector_paused

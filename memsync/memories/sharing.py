@@ -225,12 +225,7 @@ def _export(store: Store, done: Synced) -> Synced:
     # Of what a filter makes git leaves no markers, and of `git stash pop` no word that anything is under way.
     was_in_conflict = any(problem.is_conflict for problem in store.problems()) or is_unmerged(store.path)
     exported = resolve(store) if was_in_conflict else store.export()
-    return replace(
-        done,
-        resolved=was_in_conflict and not exported.held,
-        exported=exported.changed,
-        held=exported.held,
-    )
+    return replace(done, resolved=was_in_conflict and not exported.held, exported=exported.changed, held=exported.held)
 
 
 def _give_to_git(project: Project, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:

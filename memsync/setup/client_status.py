@@ -25,11 +25,7 @@ from memsync.system.limits import read_json
 
 Wiring = Literal["installed", "stale", "missing", "none"]
 _PATIENCE: Final = 30.0  # seconds, as long as the clients wait
-_HELLO: Final = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "memsync", "version": "0"},
-}
+_HELLO: Final = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "memsync", "version": "0"}}
 _TALK: Final = (
     {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
     {"jsonrpc": "2.0", "method": "notifications/initialized"},

@@ -34,11 +34,7 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("trigger_pattern",),
         ("trigger-pattern",),
     ),
-    "source_session_id": (
-        ("metadata", "source-session-id"),
-        ("metadata", "source_session_id"),
-        ("source_session_id",),
-    ),
+    "source_session_id": (("metadata", "source-session-id"), ("metadata", "source_session_id"), ("source_session_id",)),
 }
 # Text to YAML 1.2 and to us; a client that reads YAML 1.1 takes it for a truth or a number.
 _OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)

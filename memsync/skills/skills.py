@@ -223,11 +223,7 @@ class Skills:
         entry = self.get(ref, scope)
         store = self.store_to_write(entry.scope)
         wanted = _clean(
-            name=name,
-            description=description,
-            instructions=instructions,
-            trigger_pattern=trigger_pattern,
-            tags=tags,
+            name=name, description=description, instructions=instructions, trigger_pattern=trigger_pattern, tags=tags
         )
         changes = {key: value for key, value in wanted.items() if value != getattr(entry.skill, key)}
         with store.writing():

@@ -119,11 +119,7 @@ def clean(checkout: Checkout, path: str, data: bytes) -> bytes:
 
 
 def _explain(checkout: Checkout, path: str, name: str) -> StoreUnreadable:
-    return StoreUnreadable(
-        checkout.top / path,
-        f"git's filter {name} does not give its text here",
-        name_remedy(name),
-    )
+    return StoreUnreadable(checkout.top / path, f"git's filter {name} does not give its text here", name_remedy(name))
 
 
 def name_remedy(name: str) -> str:

@@ -236,10 +236,7 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
     elif source == "claude-md":
         from memsync.learn.worth import instruction_files
 
-        listed = [
-            *(file for file in instruction_files(path) if file.name != "MEMORY.md"),
-            *notes.list_nested(path),
-        ]
+        listed = [*(file for file in instruction_files(path) if file.name != "MEMORY.md"), *notes.list_nested(path)]
         found = list(
             {file.resolve(): file for file in listed if file.resolve().is_relative_to(path.resolve())}.values()
         )

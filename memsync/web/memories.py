@@ -241,12 +241,7 @@ def show_record(shelf: Shelf, project: Project, given: Given) -> Page:
 
 
 def record_page(
-    shelf: Shelf,
-    project: Project,
-    entry: Entry,
-    *,
-    said: Mapping[str, str] | None = None,
-    error: Exception | str = "",
+    shelf: Shelf, project: Project, entry: Entry, *, said: Mapping[str, str] | None = None, error: Exception | str = ""
 ) -> Page:
     """Return the page of *entry*; after an *error* the form holds what was *said*."""
     memory = entry.memory
