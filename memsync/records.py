@@ -111,7 +111,7 @@ class Fields(TypedDict, total=False):
 class Skill(NamedTuple):
     """Instructions for one kind of task, as the agents' clients load them (Agent Skills).
 
-    `name` is that of its folder; `trigger_pattern` is a regular expression (seed 002).
+    `name` is that of its folder; `trigger_pattern` is a regular expression.
     """
 
     id: str
@@ -178,7 +178,7 @@ def age(moment: dt.datetime | None, now: dt.datetime) -> str:
 
 
 def sort_types(types: Collection[str]) -> list[str]:
-    """Return memory types in the order in which they are shown: seed 002's first, then others by name."""
+    """Return memory types in the order in which they are shown: ours first, then others by name."""
     return [*(kind for kind in TYPE_ORDER if kind in types), *sorted(set(types).difference(TYPE_ORDER))]
 
 
@@ -190,7 +190,7 @@ def same_but_for_time(one: Memory | None, other: Memory | None) -> bool:
 
 
 def normal_form(text: str) -> str:
-    """Return *text* lower-cased with white space folded (seed 001)."""
+    """Return *text* lower-cased with white space folded."""
     text = text.lower()
     if text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]:
         return text  # the space is the only white space that is printable
@@ -356,7 +356,7 @@ def check_words(words: Collection[str], what: str) -> None:
 
 
 def clean_type(name: str) -> str:
-    """Return the memory type *name*, trimmed; any name is allowed (seed 002 names four)."""
+    """Return the memory type *name*, trimmed; any name is allowed."""
     name = valid_text(name.strip(), "type")
     if not name:
         raise InvalidMemory("the type is empty; use fact, preference, pattern or context")

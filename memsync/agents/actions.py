@@ -108,7 +108,7 @@ def _params(step: Step, action: Action, turn: Turn) -> dict[str, Any]:
 
 
 def _find_artifact(turn: Turn, name: str, kept: Mapping[str, str]) -> str:
-    """Return what the session has made under that *name*, such as its plan (seed 002); "" if nothing yet."""
+    """Return what the session has made under that *name*, such as its plan; "" if nothing yet."""
     from memsync.learn.transcripts import find_plan
 
     transcript = turn.values.get("transcript_path", "")

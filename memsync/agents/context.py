@@ -55,7 +55,7 @@ def build(
 ) -> Block:
     """Return the first *limit* of *entries* that fit, each whole, as one block of at most *budget* characters.
 
-    With *grouped* they stand under a heading for each type (seed 002), otherwise in the order given.
+    With *grouped* they stand under a heading for each type, otherwise in the order given.
     With a *tail*, that line stands below them. *notes* has what is said on a line beside its memory, by id. The budget counts UTF-8 bytes where they are more than characters would allow.
     """
     budget = min(budget, CAP)

@@ -36,7 +36,7 @@ class Injection(NamedTuple):
     is_unasked: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result of seed 000's action; headlines are text, but nothing that was given."""
+        """Return what the action `memory.recall` of a lifecycle returns; headlines are text, but nothing that was given."""
         if not self.entries:
             nothing = {"injected": False, "count": 0, "filtered": self.filtered}
             named = {"headlines": [entry.id for entry in self.headlines]} if self.headlines else {}
@@ -84,7 +84,7 @@ class Rules(NamedTuple):
         return "ledger" if memory.id in self.ledger and self.ledger[memory.id] == key_of(entry) else ""
 
     def _is_own(self, entry: Entry) -> bool:
-        """Tell whether the memory was made in this session, whose context still has it (seed 001)."""
+        """Tell whether the memory was made in this session, whose context still has it."""
         memory = entry.memory
         if not self.session_id or memory.source_session_id != self.session_id:
             return False

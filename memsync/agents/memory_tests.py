@@ -213,9 +213,6 @@ def _path_to_write(project: Project) -> Path:
     return files.resolve_inside(path, project.layout.root)
 
 
-# what a session would be given for the questions of a suite: a store of its own, and a session's own rules
-
-
 @contextmanager
 def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callable[[str], Injection]]:
     """Store the records of *suite* as they are, ages and all, and yield what a new session is given for a prompt.

@@ -43,7 +43,7 @@ def session_id(payload: Mapping[str, Any]) -> str:
 
 
 def parent_id(payload: Mapping[str, Any]) -> str:
-    """Return the client's id of the session, else the MD5 of the time of its first message (seed 001), else ""."""
+    """Return the client's id of the session, else the MD5 of the time of its first message, else ""."""
     if isinstance(given := payload.get("session_id"), str) and given:
         return given
     first = _first_time(str(payload.get("transcript_path") or ""))

@@ -257,9 +257,6 @@ def _is_about(memory: Memory | None, failure: Failure) -> bool:
     return any(word in said for word in failure.words)
 
 
-# a memory for a class
-
-
 def list_proposals(savings: Savings) -> list[Proposal]:
     """Return the memories for the review queue, each with what it would have saved."""
     return [

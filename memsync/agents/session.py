@@ -48,8 +48,6 @@ class RecallSession(Ledger):
         self._turn = Injection(reason="no turn has begun")
         self._held: dict[str, str] = {}  # what this answer gives already, in the form of the ledger
 
-    # a host's own loop (seed 003)
-
     def on_turn(self, prompt: str) -> Injection:
         """Return what to add to the context for a new message of the user, and note it."""
         self._turn = self.at_prompt(prompt)
@@ -156,7 +154,7 @@ class RecallSession(Ledger):
     ) -> Injection:
         """Return the memories that *prompt* is about and that the session does not have.
 
-        With *restart*, when the only ones that fit were given before, the ledger begins anew (seed 003). A text that is
+        With *restart*, when the only ones that fit were given before, the ledger begins anew. A text that is
         not *typed* by the user is no small talk.
         """
         if typed and (why := small_talk(prompt)):
@@ -393,7 +391,7 @@ def superseded_by(entries: Iterable[Entry]) -> set[str]:
 def keep_own(
     session: RecallSession, rules: Rules, new: Sequence[Entry], limit: int, here: Path, turns: Mapping[str, float]
 ) -> list[Entry]:
-    """Return *new*, the most important first, with up to half of the *limit* places for what the speaker wrote (seed 004).
+    """Return *new*, the most important first, with up to half of the *limit* places for what the speaker wrote.
 
     What is the speaker's among the first counts. Of the rest the preferences come first.
     """

@@ -212,9 +212,6 @@ def _text_of(payload: Mapping[str, Any]) -> str:
     return " ".join(str(value) for value in given.values()) if isinstance(given, Mapping) else ""
 
 
-# making a replay ready: sessions, classes and lines out of what the user names, and one arm after the other
-
-
 Track = Callable[[Iterable[Any]], Iterable[Any]]
 CONTROLS = ("learned", "words", "random", "instructions", "none")
 

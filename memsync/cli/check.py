@@ -126,9 +126,6 @@ def _format(found: Sequence[Finding], done: Sequence[str], unread: Sequence[str]
     return "\n".join(lines) or ("what could be read is so" if unread else "all is so")
 
 
-# `memsync format`: whether a file is what docs/format.md says
-
-
 @cli.group("format")
 def format_() -> None:
     """Check files against the format of docs/format.md."""

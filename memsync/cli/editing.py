@@ -271,9 +271,6 @@ def rename(project: Project, /, old: str, new: str) -> Answer:
     return _change(project, found, old, new)
 
 
-# `memsync share|unshare|audit`: parse, one call, render
-
-
 @command(memory)
 @click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @filter_options

@@ -274,9 +274,6 @@ def _align_more(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -
     return ["", *_align_rows(columns, rows)] if rows else []
 
 
-# `memsync test`: run the memory tests, and say what failed as people, GitHub or JUnit read it
-
-
 _track_tests: Final = partial(track, label="testing", least=50)
 _SHOWN_FAILURES: Final = 100  # characters of a question
 

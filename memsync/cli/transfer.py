@@ -193,9 +193,6 @@ def _count_scopes(found: Iterable[Entry]) -> str:
     return ", ".join(f"{number} {scope}" for scope, number in Counter(e.scope for e in found).items())
 
 
-# `memsync mirror`: folders of other tools that hold what the project remembers, both ways
-
-
 @cli.group()
 def mirror() -> None:
     """Keep another tool's memory folder and the project's memories alike."""

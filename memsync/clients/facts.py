@@ -60,9 +60,6 @@ def typed(prompt: str) -> str:
     return prompt
 
 
-# hooks, and the settings that name them
-
-
 class Hook(NamedTuple):
     """One event of a client, by its word and by ours, and how many seconds what is run on it may take."""
 
@@ -181,9 +178,6 @@ def allow(*keys: str, pattern: str) -> tuple[Entry, ...]:
     return tuple(Entry(keys, pattern.format(name), "allowed tools", is_element=True) for name in READ_TOOLS)
 
 
-# the answers of hooks
-
-
 def nested(event: str, text: str) -> dict[str, Any]:
     """Return the answer that most clients read."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
@@ -277,9 +271,6 @@ def _is_among(event: str, payload: Mapping[str, Any], table: Mapping[str, Collec
     if event not in table:
         return False
     return table[event] == ANY or (payload.get("source") or payload.get("trigger")) in table[event]
-
-
-# which clients there are: ours by name, and those that other packages bring by an entry point
 
 
 # Those with hooks, which `all` means; those that are told of the MCP server only; files that any client reads.

@@ -202,8 +202,6 @@ def read_object(value: Any) -> Any:
 
 
 # what identifies a failure in the words of the tool that failed: the rule of a linter, a flag, a name, a program, a module. Pure.
-
-
 class Rule(NamedTuple):
     """What of a tool's output identifies a failure: the first group that matched."""
 

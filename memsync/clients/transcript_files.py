@@ -156,8 +156,6 @@ def _read_whole(source: Source) -> Iterator[Row]:
 
 
 # sessions that Entire keeps on a git ref: `XX/HASH/N/{full.jsonl,metadata.json}`, of each session the longest checkpoint
-
-
 REF: Final = "entire/checkpoints/v1"
 _SPELLINGS: Final = (f"refs/heads/{REF}", f"refs/remotes/origin/{REF}", f"refs/{REF}")
 

@@ -1,4 +1,4 @@
-"""Our lines in a .gitattributes: how git merges, shows and checks out what is ours, as bytes; and what git makes of them.
+"""Our lines in a .gitattributes, what git makes of them, and the merge drivers in the configuration of a clone that they name.
 
 Git is asked for the rule in force, not the files: a later line, another `.gitattributes` or a moved folder may undo what ours says.
 """
@@ -146,9 +146,6 @@ def _ask_committed(checkout: Checkout, path: str) -> str:
         return (checkout.run("check-attr", "--cached", "-z", "merge", "--", path, env=env).paths[2:] or [_UNSPECIFIED])[
             0
         ]
-
-
-# our merge drivers in the configuration of a clone, and the alias that shows memories as people read them
 
 
 MERGE: Final = "memsync"

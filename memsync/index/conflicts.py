@@ -236,9 +236,6 @@ def list_changes(text: str) -> tuple[str, ...]:
     return tuple([match[0].lower() for match in _change_pattern().finditer(text)])
 
 
-# whether the same words say another thing because they changed places: who does it, which way it goes, what comes first
-
-
 _LONGEST_ORDER: Final = 60  # words from which another order says little
 _SHORT: Final = 16  # words up to which two that changed places among others are looked for
 _NEARLY: Final = 0.9  # share of equal words from which two words that changed places are looked for

@@ -249,9 +249,6 @@ def _list_slots(reading: Reading) -> list[tuple[str, Token]]:
     return [(before, token) for before, token in pairs if token.kind in CONTENT]
 
 
-# what two texts of one frame differ in: in the place of a word, number, unit or name of one the other has another
-
-
 _FRAME: Final = 0.5  # share of the shorter text's words that both have in the same order
 _LONG_FRAME: Final = 0.75  # the same, where it has more than _SHORT_FRAME
 _SHORT_FRAME: Final = 12

@@ -150,9 +150,6 @@ def unrelated_cosine(embed: Callable[[Sequence[str]], NDArray[float32]]) -> floa
     return round(float(np.clip(cosines.mean(), 0.0, 0.9)), 2)
 
 
-# what all embedders share: which texts are embedded at all, and which answers count as vectors
-
-
 # Embedded where nothing else tells how long the vectors are.
 PROBE: Final = "memory"
 

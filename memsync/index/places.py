@@ -1,4 +1,4 @@
-"""Which places of a repository a text names, and how closely the anchors of a record are there (ADR 99). Pure.
+"""Which places of a repository a text names, and how closely the anchors of a record are there (ADR 99); and its names. Pure.
 
 A place is a file, a folder or a symbol. Who writes may be anywhere: `src/billing/tax.py` is `tax.py`, `billing/tax.py`,
 `/app/src/billing/tax.py:40` or `C:\\work\\src\\billing\\tax.py` as well. So paths are compared from their ends, without case.
@@ -240,9 +240,6 @@ def _split_symbol(text: str) -> Parts:
     """Return the parts of a name; none where it is one that any module has."""
     parts = tuple(filter(None, _JOINTS.split(text.casefold())))
     return parts if parts and len(parts[-1]) > 2 and (parts[-1] not in GENERIC or len(parts) > 1) else ()
-
-
-# names in a text: identifiers and paths, as code spells them; and by which of them a memory is due where one is used
 
 
 MARK = "~ "  # before a name, among the keys of what is anchored

@@ -98,7 +98,7 @@ def rank(
     """Return the best *limit* of the records that *allow* lets through, and how sure the first *weighed* are.
 
     Filters come before the cut, however many records they reject. Of the best three times
-    *limit*, the *weighed* of them ordered by their wording too, memories that are *mine* get up to half of the places first (seed 004's two passes,
+    *limit*, the *weighed* of them ordered by their wording too, memories that are *mine* get up to half of the places first (two passes,
     without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
     Where none is *weighed*, as of what a text may be a copy of, all count as nobody's and as worth the same, and no more are read than that takes.
     """

@@ -142,9 +142,6 @@ def list_losses(kept: str, dropped: str) -> list[str]:
     return told + [doubt for doubt in (find_doubt(dropped, kept),) if doubt]
 
 
-# which records may say the same: those that share rare words, found in about linear time
-
-
 # Goes through items and tells somebody how far it is; the label says what is done.
 Track = Callable[[Sequence[Any], str], Iterable[Any]]
 

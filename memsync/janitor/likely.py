@@ -87,9 +87,6 @@ def _measure_likeness(project: Project, records: Sequence[Kept], found: Sequence
     return near
 
 
-# what was kept
-
-
 def make_key(one: str, other: str) -> frozenset[str]:
     """Return what a pair of texts is settled under."""
     return frozenset((content_hash(one), content_hash(other)))
@@ -113,9 +110,6 @@ def keep_apart(project: Project, memories: Sequence[Memory], reason: str) -> lis
         _make_kept_row(project, new, old, reason, decision="fallback_keep") for old, new in combinations(memories, 2)
     ]
     return project.state(project.default_scope).log_dedup(rows)
-
-
-# with a model
 
 
 def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> None:

@@ -1,4 +1,4 @@
-"""Reviewing what dedup rejected: confirming it, or bringing it back (seed 001, task 2b)."""
+"""Reviewing what dedup rejected: confirming it, or bringing it back."""
 
 from __future__ import annotations
 

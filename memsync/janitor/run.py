@@ -62,9 +62,6 @@ class _Stale(Exception):
     """A record is not what the plan saw, or may not go where it says; the message says how."""
 
 
-# doing
-
-
 def apply(
     project: Project, steps: Sequence[Step], *, track: Track = untracked, judged: ReviewStatus = "unreviewed"
 ) -> Report:
@@ -348,9 +345,6 @@ def _apply_review(project: Project, run: str, step: Confirm | Reverse) -> Outcom
     except MemsyncError as error:
         return Outcome(step, "failed", str(error))
     return Outcome(step, "done")
-
-
-# the janitor by itself, when a session ends: at most once a day, as far as `janitor.automatic` lets it, with a report
 
 
 # Not 24 hours: a session that ends a little earlier than yesterday's counts as the next day.

@@ -1,4 +1,4 @@
-"""The files of runs, `local/janitor/RUN.jsonl`: each line that a janitor touched, written before it is touched.
+"""The files of runs, `local/janitor/RUN.jsonl`: each line that a janitor touched, written before it is touched; and undoing a run from it.
 
 Runs are kept: together they hold every text that a janitor took out. What `undo` took back ends in `.undone`.
 """
@@ -61,9 +61,6 @@ def value_of(memory: Memory, name: str) -> Any:
     if name in ("importance", "source_type"):
         return getattr(memory, name)
     return fields_of(memory).get(name)
-
-
-# undoing a run from its file: what was edited since stays as it is
 
 
 def undo(project: Project, run: str | None = None) -> list[str]:

@@ -58,9 +58,6 @@ def list_by_scope(project: Project) -> Mapping[Scope, list[Entry]]:
     return found
 
 
-# copies
-
-
 class Pair(NamedTuple):
     """Two records of a store, the older first, and what the newer one is to it."""
 
@@ -146,9 +143,6 @@ def _find_close_pairs(project: Project, memories: list[Memory], track: Track) ->
     for old, new in track(list(pairs(texts, tokenizer, track)), "comparing"):
         if len(words[old] & words[new]) >= _HELD * min(len(words[old]), len(words[new])):
             yield Pair(memories[old], memories[new], decide(texts[new], texts[old], 0.0, thresholds=thresholds))
-
-
-# what faded
 
 
 def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:

@@ -121,9 +121,6 @@ def transcript_of(project: Project, session: str | None, instead: Part = "a file
     return found
 
 
-# drafts: by rules, or by a model where one is configured
-
-
 SHAPE: Final = object_of(
     "description", "instructions", description=TEXT, instructions=TEXT, trigger_pattern=TEXT, tags=list_of(TEXT)
 )

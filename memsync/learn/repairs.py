@@ -95,9 +95,6 @@ def explain(failure: Failure, tried: Sequence[Tried], number: int, find_missing:
     return _explain_name(failure.words[0], one, near)
 
 
-# a rule of a linter
-
-
 def _explain_rule(rule: str, one: Tried, after: Sequence[Tried]) -> Lesson | None:
     """Return what a linter refuses, if the same command passed it later, with the lines that were changed for it."""
     line = re.search(rf"(?m)^(\S+?):(\d+)(?::\d+)?:?\s+(.*)[(\[]{re.escape(rule)}[)\]]\s*$(?:\n(.*))?", one.result.text)
@@ -155,9 +152,6 @@ def _find_change(name: str, code: str, edits: Iterable[Tried]) -> tuple[str, str
                 if len(code) <= _SHORT and len(added) <= _SHORT and "`" not in code + added and added != code:
                     return code, added
     return None
-
-
-# a name that is wrong
 
 
 def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing: FindMissing) -> Lesson | None:
@@ -268,9 +262,6 @@ def _find_like(failed: str, name: str, line: str) -> str:
 def _share(one: str, other: str) -> float:
     here, there = set(one.split()), set(other.split())
     return len(here & there) / max(len(here | there), 1)
-
-
-# a command that has to run before
 
 
 def _find_earlier(tried: Sequence[Tried], number: int) -> Lesson | None:

@@ -241,9 +241,6 @@ def _drop_contradicted(found: Sequence[Lesson]) -> list[Lesson]:
     return kept
 
 
-# sentences
-
-
 def sentences(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the sentences of a message as they stand, each with whether it begins a paragraph or point.
 

@@ -68,9 +68,6 @@ class Call:
 Step = Said | Call
 
 
-# what of a session belongs to the work
-
-
 def read(path: Path) -> list[Step]:
     """Return the steps of the transcript *path*, in order, as `read_session` reads it; of each text 4,000 characters are kept."""
     return list(list_steps(read_session(path).events))
@@ -172,8 +169,6 @@ def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for name in (*names, *patched) if name))
 
 
-# where the clients keep them
-
 _CWD: Final = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _HEAD: Final = 1 << 16  # bytes of a transcript that say where it ran
 _PLACES: Final = (  # of each client: what names its folder, the folder in the home, and the transcripts in it
@@ -229,9 +224,6 @@ def _find_folder(transcript: Path) -> str:
     with transcript.open("rb") as file:
         said = _CWD.search(file.read(_HEAD))
     return str(read_json(said[1])) if said else ""
-
-
-# plans
 
 
 _TOOLS: Final = ("ExitPlanMode", "exit_plan_mode", "update_plan")

@@ -41,7 +41,7 @@ class Judged:
 
 
 class TokenBatchBuilder:
-    """Packs items into batches of at most *percent* of a model's *window* of tokens (seed 001).
+    """Packs items into batches of at most *percent* of a model's *window* of tokens.
 
     The answer has a limit too, so a batch has no more items than the model can answer: 170, where the seed has 500.
     """

@@ -1,4 +1,4 @@
-"""The tools on memories: seed 002's names and parameters, and what the command line has beyond them."""
+"""The tools on memories: Gobby's names and parameters, and what the command line has beyond them."""
 
 from __future__ import annotations
 

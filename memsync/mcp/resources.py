@@ -1,4 +1,4 @@
-"""What a client can read, and offer to its user to mention: memories and skills by their addresses."""
+"""What a client can read, and offer to its user to mention: memories and skills by their addresses; and what a model is told: instructions, prompts."""
 
 from __future__ import annotations
 
@@ -76,9 +76,6 @@ def _list_ids(project: Project) -> list[str]:
 
 def _list_names(project: Project) -> list[str]:
     return [entry.name for entry in project.skills.list()]
-
-
-# what is said to the model: instructions (at most 2 KB, or clients cut them) and prompts
 
 
 INSTRUCTIONS: Final = """\

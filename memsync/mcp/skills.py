@@ -1,4 +1,4 @@
-"""The tools on skills: seed 002's names and parameters, and what the command line has beyond them."""
+"""The tools on skills: Gobby's names and parameters, and what the command line has beyond them."""
 
 from __future__ import annotations
 

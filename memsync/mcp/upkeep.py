@@ -37,9 +37,6 @@ def memory_blame(
     return events.as_blame(events.blame(project, memory_id), events.notes(project))
 
 
-# what was decided about texts that are alike
-
-
 Number = Annotated[str, Field(description="As dedup_log shows it.")]
 
 
@@ -67,9 +64,6 @@ def dedup_reverse(project: Project, decision_id: Number) -> review.Reversed:
     return review.reverse(project, review.find(project, decision_id))
 
 
-# the words that somebody would ask with
-
-
 def enrich_memories(
     project: Project,
     memories: Annotated[
@@ -90,9 +84,6 @@ def enrich_memories(
         return enrich.list_due(project, limit) if due else enrich.list_bare(project, limit)
     plan = Plan(steps=[*enrich.read_steps(project, {"memories": memories})])
     return plan.as_dict() if dry_run else apply(project, plan.steps).as_dict()
-
-
-# likely copies, which no rule merges safely: an agent judges them, because it can read
 
 
 Group = Annotated[list[str], Field(min_length=2)]
@@ -138,9 +129,6 @@ def merge_memories(
 def keep_both(project: Project, groups: Annotated[list[Group], Field(min_length=1)]) -> Mapping[str, Any]:
     """Note that the memories of each group of ids say different things, so that they are not shown together again."""
     return {**batches.keep(project, groups), **batches.take_batch(project)}
-
-
-# what may be worth a memory: it waits until the user approves it
 
 
 DryRun = Annotated[bool, Field(description="Only say what would be proposed.")]

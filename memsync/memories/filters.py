@@ -20,7 +20,7 @@ DAYS_A_MONTH: Final = 30.44
 
 
 def effective_importance(memory: Memory, last_used: datetime | None, now: datetime, settings: Settings) -> float:
-    """Return what the importance of *memory* is worth *now* (seed 002).
+    """Return what the importance of *memory* is worth *now*.
 
     max(floor, importance - rate x months since the last use), and never
     more than the importance as written. A write counts as a use.

@@ -1,4 +1,4 @@
-"""Listing, showing, counting and choosing memories by the rows of the index: only the records that may be meant are read.
+"""Listing, showing, counting and choosing memories, and saying what they are about, by the rows of the index: only the records that may be meant are read.
 
 The rules are the same ones, asked of the same entries; where no rows fit the files, these are read whole.
 """
@@ -288,9 +288,6 @@ def glance_at(store: Store) -> StoreStatus:
         new=0,
         flagged=0,
     )
-
-
-# what the memories of a project are about: their tags, or else the folders that they are anchored to, and the names in them
 
 
 _LOOKED_AT: Final = 2_000  # memories, the latest, whose subjects are counted

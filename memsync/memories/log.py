@@ -1,4 +1,4 @@
-"""What changed when and by whom, over all stores in reach, the newest first; and what people mean by since when."""
+"""What changed when and by whom, over all stores in reach, the newest first, memories and skills alike; and what people mean by since when."""
 
 from __future__ import annotations
 
@@ -155,9 +155,6 @@ def _read_date(text: str, now: datetime) -> datetime | None:
         return None
 
 
-# what git knows of one skill: which commits changed its SKILL.md, and how
-
-
 class SkillEvent(NamedTuple):
     """What one commit, or the work tree since then (no commit), did to the lines of a SKILL.md."""
 
@@ -204,9 +201,6 @@ def skill_events(project: Project, name: str) -> list[SkillEvent]:
     if not found:
         raise SkillNotFound(name, " that git has ever had, or that is here now")
     return found
-
-
-# what commits did to the memories, a stretch of them at a time, however long the history is
 
 
 _NO_FILE: Final = "no file"

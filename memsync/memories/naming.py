@@ -1,4 +1,4 @@
-"""Which files, symbols and commands of the repository a text names, as anchors: only what is there."""
+"""Which files, symbols and commands of the repository a text names, as anchors: only what is there, which git is asked while others work."""
 
 from __future__ import annotations
 
@@ -272,9 +272,6 @@ def _is_installed(name: str) -> bool:
         return bool(programs.find(name))
     except FileNotFoundError:
         return False
-
-
-# searching a work tree with git while others work: begun early, waited for where the answer is needed
 
 
 _READING: Final = 0.5  # seconds for what a process has left in its pipe, which something that it started may hold

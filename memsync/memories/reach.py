@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _FOLDER: Final = "repositories"  # of the home store: one small file for each, so that nobody waits for a lock
 
 
-# above a nested store
-
-
 def find_above(project: Project) -> Project | None:
     """Return the project whose memories *project* inherits: that of the next store above, up to the top of the work tree."""
     if (layout := locate_above(project.layout, project.env)) is None:
@@ -108,9 +105,6 @@ def list_memories(
 def _narrow(project: Project, filters: Filters) -> Filters:
     shared: tuple[Scope, ...] = ("project",)
     return replace(filters, scopes=shared, exclude={*filters.exclude, *list_hidden(project)})
-
-
-# many repositories
 
 
 def join(found: Sequence[Recall], limit: int) -> Recall:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from memsync.store.store import Store
 
 
-# What somebody bothers to say is worth more than the 0.5 of a record without a number (seed 002).
+# What somebody bothers to say is worth more than the 0.5 of a record without a number.
 REMEMBER_IMPORTANCE: Final = 0.7
 _VETTED: Final = frozenset(names_of("text", "label", "list"))  # looked at for secrets
 _QUESTIONS: Final = 2  # that one write may put to a model

@@ -146,9 +146,6 @@ def _plan_tidying(
     return edits
 
 
-# `memsync sync`: read what changed, export what is ours, and stage, commit or push it as asked
-
-
 log = Log(__name__)
 
 

@@ -1,4 +1,4 @@
-"""What the calls about skills return."""
+"""What the calls about skills return, and what a skill would have its client do unasked."""
 
 from __future__ import annotations
 
@@ -109,9 +109,6 @@ class Checked:
             "unfixed": self.unfixed,
             "problems": problems,
         }
-
-
-# what a skill would have a client do beyond reading it: run hooks, use every tool unasked, run a program that sends files away
 
 
 _NAMED: Final = (b"hooks", b"allowed-tools")

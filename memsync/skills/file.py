@@ -1,4 +1,4 @@
-"""SKILL.md: reading it, and changing single lines of a file that somebody wrote by hand.
+"""SKILL.md: reading it and the front matter of any note, and changing single lines of a file that somebody wrote by hand.
 
 The format is that of the Agent Skills specification (agentskills.io); what it has no
 key for lives under `metadata`. Works on bytes; knows nothing of directories.
@@ -21,7 +21,7 @@ from memsync.store import yamltext
 BOM: Final = "\ufeff"
 FENCE: Final = re.compile(r"^-{3,}[ \t]*\r?$", re.MULTILINE)
 _ROW: Final = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*)")
-# Skill field -> where the file has it: our place first, then where else it is read (seed 002 had them at the top).
+# Skill field -> where the file has it: our place first, then where else it is read (older files have them at the top).
 PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "name": (("name",),),
     "description": (("description",),),
@@ -397,9 +397,6 @@ def _line_end(head: str, place: int) -> int:
     end = head.find("\n", place)
     end = len(head) if end < 0 else end
     return end - 1 if end > place and head[end - 1] == "\r" else end
-
-
-# front matter, also of other tools' notes: found by python-frontmatter, read by our YAML and its limits
 
 
 def load_front(text: str) -> tuple[Mapping[str, Any], list[Problem]]:

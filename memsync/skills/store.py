@@ -1,4 +1,4 @@
-"""The only writer of skills: a folder each, with a SKILL.md and whatever lies beside it.
+"""The only writer of skills: a folder each, with a SKILL.md and whatever lies beside it; and finding what they are anchored to.
 
 What is replaced or removed stays in the local trash, from which `restore` takes it.
 """
@@ -204,9 +204,6 @@ class SkillStore:
         path = self.place.local / "trash" / f"{(kept[-1][0] if kept else 0) + 1:06}-{name}"
         files.make_dirs(path, private=self.place.private)
         return path
-
-
-# skills that say what they are for: files, folders and commands, under `metadata: anchors:`, with commas between them
 
 
 _KEY: Final = b"anchors"

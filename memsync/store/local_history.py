@@ -2,7 +2,8 @@
 
 So what was acknowledged can be found again, whatever a checkout, a hook manager or a lost merge did to the
 file. Private, never shared, and bounded: two files of 10 MB or 90 days each. The last line that it has
-of an id is the last that this machine wrote or replaced (docs/adr/0057).
+of an id is the last that this machine wrote or replaced (docs/adr/0057). What a worktree that is gone or an older
+memsync left elsewhere is taken in.
 """
 
 from __future__ import annotations
@@ -116,9 +117,6 @@ def drop(local: Path, ids: Collection[str], *, private: bool) -> None:
 
 def _leave_out(data: bytes, ids: Collection[str]) -> bytes:
     return b"".join(line.raw + b"\n" for line in jsonl.read_lines(data) if line.id not in ids)
-
-
-# what lies where nobody looks any more: of a worktree that git removed, and where an older memsync has it (docs/adr/0107)
 
 
 _WAIT: Final = 2.0  # seconds for an older memsync that writes

@@ -147,11 +147,14 @@ Decision = Literal[
 ]
 ReviewStatus = Literal["unreviewed", "confirmed", "reversed"]
 DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
-DECISION_ALIASES: Final[Mapping[str, Decision]] = {"haiku_reject": "llm_reject", "haiku_keep": "llm_keep"}  # seed 001
+DECISION_ALIASES: Final[Mapping[str, Decision]] = {
+    "haiku_reject": "llm_reject",
+    "haiku_keep": "llm_keep",
+}  # of older logs
 
 
 class Dedup(NamedTuple):
-    """One row of the dedup log (seed 001).
+    """One row of the dedup log.
 
     `rejected` is the line of the record that was not kept, new or old, as `codec.encode`
     spells it: what a reversal brings back. None: both texts are kept.

@@ -173,8 +173,8 @@ def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, 
     """Return trigger, action and parameters of each step in the YAML *data*; what is odd goes to *problems*.
 
     Four spellings are read: `on_prompt:` at the top or under `triggers:`, a list of
-    `- action: name` (seed 000); `triggers:` as a list of `event` and `actions`, each with a `type` (seed 002);
-    and `actions:` at the top, without a trigger (seed 002): what gives memories runs at each prompt, the rest at the end.
+    `- action: name`; `triggers:` as a list of `event` and `actions`, each with a `type`;
+    and `actions:` at the top, without a trigger: what gives memories runs at each prompt, the rest at the end.
 
     Raises:
         ConfigError: not YAML, or not a mapping.

@@ -1,4 +1,4 @@
-"""How other programs are started: never by what the working directory holds, which is somebody's repository.
+"""How other programs are started, and which run: never by what the working directory holds, which is somebody's repository.
 
 The one place that makes the command lines of child processes; `tests/test_starts.py` holds that.
 """
@@ -109,9 +109,6 @@ def git_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 def _keep_absolute(path: str) -> list[str]:
     return [directory for directory in path.split(os.pathsep) if os.path.isabs(directory)]
-
-
-# processes: those that started us, those that run on this machine, and how one that stays gives back the memory that is free
 
 
 _ROUNDS = 3  # looks for what has started since; a machine that builds something never comes to an end

@@ -190,8 +190,6 @@ def _read_row(where: str, one: Any, names: Mapping[Any, Any]) -> Candidate:
 
 
 # ChatGPT: of an export of the account, or copied from "Manage memories"
-
-
 _TEXTS: Final = ("content", "memory", "text", "value")
 _NUMBER: Final = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(?:\[(\d{4}-\d{2}-\d{2})\]\.?\s*)?(?:-\s+)?(.*\S)\s*$")
 _FORGET: Final = re.compile(r"\b(?:forget|no longer)\b", re.IGNORECASE)
@@ -247,9 +245,6 @@ def _read_lines(text: str, where: str, time: object) -> Iterator[Candidate]:
         else:
             made = parse_time(found[1] or time)
             yield make_candidate(f"{where}:{number}", found[2], "preference", created_at=made, updated_at=made)
-
-
-# the ZIP files
 
 
 ZIP: Final = b"PK\x03\x04"

@@ -64,8 +64,6 @@ def _list_words(value: Any) -> list[str]:
 
 
 # the memory folder of a Letta agent (MemFS): Markdown under `~/.letta/agents/ID/memory`, one file a block
-
-
 # What is no knowledge of a project, by the name of the file or of a folder above it.
 _LEFT: Final = {
     "persona": "says who the agent is, not what it knows",
@@ -91,8 +89,6 @@ def read_letta(text: str, name: str) -> Iterator[Candidate]:
 
 
 # rules for Cursor, Windsurf and Copilot: what a rule is for becomes its anchors
-
-
 _MOST: Final = 20  # anchors of one rule
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _PLAIN: Final = re.compile(r"[\w./*?@+-]+")
@@ -157,8 +153,6 @@ def _expand(glob: str) -> list[str]:
 
 
 # instruction files of a repository, also those of its folders: each statement is for the folder that its file is in
-
-
 _NAMES: Final = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md"})
 _NOT_OURS: Final = frozenset({"node_modules", "vendor", "third_party", "site-packages", "dist", "build", "target"})
 _PIECE: Final = 400  # characters of a part of a long statement

@@ -1,4 +1,4 @@
-"""Reading the files that others wrote: Gobby's, any JSONL or JSON with a mapping, and Markdown bullets."""
+"""Reading the files that others wrote: Gobby's, any JSONL or JSON with a mapping, and Markdown, whose statements keep their places."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)$")
 _RULE: Final = re.compile(r"^(?:[-*+]|-{3,}|\*{3,}|_{3,}|</?[\w-]+>)$")  # or a tag around what an agent was given
 _HEADING: Final = re.compile(r"^#+\s+(.*?)\s*#*$")
 _FENCE: Final = re.compile(r"^\s*(```|~~~)")
-# The headings under which seed 002 shows memories, and their types.
+# The headings under which Gobby shows memories, and their types.
 _HEADING_TYPES: Final = {
     "facts": "fact", "preferences": "preference", "patterns": "pattern", "project context": "context", "context": "context"
 }  # fmt: skip
@@ -271,9 +271,6 @@ def skip_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
             fence = ""
         elif not fence:
             yield number, line.rstrip()
-
-
-# the statements of a Markdown file where they stand: bullets and paragraphs with their places, so that one can be changed and no other byte. Pure.
 
 
 _FRONT: Final = re.compile(r"\A---\r?\n.*?\n---\r?\n", re.DOTALL)

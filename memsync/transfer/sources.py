@@ -168,9 +168,6 @@ def _explain_binary(data: bytes, name: str, source: Source | None) -> str:
     return ""
 
 
-# which one it is
-
-
 def detect(data: bytes, name: str) -> Source | None:
     """Return whose file this is; None if its keys are of no known tool."""
     from memsync.learn.worth import INSTRUCTIONS
@@ -253,9 +250,6 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
     if len(found) > _MOST:
         raise ImportFailed(f"{path}: has {len(found):,} files, more than {_MOST:,}; name a folder inside of it")
     return found
-
-
-# what each of them holds
 
 
 def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:

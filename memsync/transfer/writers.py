@@ -52,7 +52,7 @@ def spell(found: Sequence[Entry], format_: Format) -> str:
 
 
 def _spell_markdown(found: Sequence[Entry]) -> str:
-    """Return bullets under the headings of seed 002."""
+    """Return bullets under the headings that Gobby uses."""
     by_type: dict[str, list[str]] = {}
     for entry in found:
         mark = f"(flagged: {entry.flagged}; unread) " if entry.flagged else ""
