@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from memsync.agents.injection import Reply
+    from memsync.clients.facts import Client
+    from memsync.memories.project import Project
     from memsync.store.config import Loaded
     from memsync.store.places import Layout
 
@@ -128,8 +130,11 @@ def _answer(event: str, client: str) -> None:
     if client == "auto":
         client = find_sender(payload)
     cwd = find_place(payload)
-    if _asks_for_nothing(event, client, payload, cwd):
-        return
+    if event in _TOOLS:
+        from memsync.agents.toolcall import is_quiet
+
+        if is_quiet(event, client, payload, cwd, os.environ):
+            return
     if event == "session-end":
         _leave()
     if event == "session-start":
@@ -145,7 +150,8 @@ def _answer(event: str, client: str) -> None:
         {"event": event, "client": client, "payload": payload, "by": _NAME},
         _SHARE * wire.bound(os.environ),
     )
-    if event == "session-end" or not wire.ask(about, cwd, os.environ, seconds, _print):
+    is_answered = event != "session-end" and wire.ask(about, cwd, os.environ, seconds, _print)
+    if not (is_answered or (event == "prompt" and _pass_over_small_talk(client, payload, cwd))):
         _answer_here(event, client, cwd, payload)
 
 
@@ -162,14 +168,8 @@ def _read_payload() -> dict[str, Any]:
     return payload
 
 
-def _asks_for_nothing(event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
-    """Tell whether nothing is known of a tool's call, or a prompt is small talk: neither a store nor a server is asked then."""
-    if event in _TOOLS:
-        from memsync.agents.toolcall import is_quiet
-
-        return is_quiet(event, client, payload, cwd, os.environ)
-    if event != "prompt":
-        return False
+def _pass_over_small_talk(client: str, payload: Mapping[str, Any], cwd: str) -> bool:
+    """Note a prompt that is small talk, and tell whether that was all there is to do: no store is asked then."""
     from memsync.agents.prompts import small_talk
 
     said = str(payload.get("prompt") or "")
@@ -233,32 +233,52 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             _answered.append(event)
             _start_another(event, ground.layout, ground.loaded)
             return
-    from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 
     with Project(ground.layout, loaded=ground.loaded, index=ground.file) if ground else Project.open(cwd) as project:
         project.be_brief()
-        reply: Reply = answer(project, sender, event, payload, _NAME)
-        try:
-            _print(reply.out)
-        except OSError:
-            reply.lost()
-            raise
-        reply.used()
-        _answered.append(event)
-        if project.has_changed:
-            from memsync.memories.undoing import note_steps
-
-            note_steps(project, "(a hook of an agent)")
-        _start_another(event, project.layout, project.loaded)
-        if project.is_behind and _claim(cwd):
-            if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
-                from memsync.system import programs
-
-                programs.start_apart("-C", cwd, "index", "rebuild")
-            else:
-                os.unlink(_claimed.pop())
+        if event in _TOOLS and _is_quiet_by_now(project, event, client, payload, cwd):
+            _answered.append(event)
+        else:
+            _answer_by(project, sender, event, cwd, payload)
     project.stores.close()
+
+
+def _answer_by(project: Project, sender: Client, event: str, cwd: str, payload: Mapping[str, Any]) -> None:
+    """Print what *project* answers, and do afterwards what is due."""
+    from memsync.agents.hooks import answer
+
+    reply: Reply = answer(project, sender, event, payload, _NAME)
+    try:
+        _print(reply.out)
+    except OSError:
+        reply.lost()
+        raise
+    reply.used()
+    _answered.append(event)
+    if project.has_changed:
+        from memsync.memories.undoing import note_steps
+
+        note_steps(project, "(a hook of an agent)")
+    _start_another(event, project.layout, project.loaded)
+    if project.is_behind and _claim(cwd):
+        if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
+            from memsync.system import programs
+
+            programs.start_apart("-C", cwd, "index", "rebuild")
+        else:
+            os.unlink(_claimed.pop())
+
+
+def _is_quiet_by_now(project: Project, event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
+    """Tell whether nothing is known of the call, once the lookup file is as the stores are."""
+    from memsync.agents.toolcall import is_quiet
+    from memsync.memories.anchored import is_looked_up, save_lookup
+
+    if is_looked_up(project):
+        return False
+    save_lookup(project, os.environ)
+    return is_quiet(event, client, payload, cwd, os.environ)
 
 
 def _start_another(event: str, layout: Layout, loaded: Loaded) -> None:

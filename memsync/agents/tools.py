@@ -28,6 +28,7 @@ from memsync.memories.anchored import (
     find_about,
     find_anchored,
     find_failing,
+    is_looked_up,
     save_lookup,
 )
 from memsync.memories.screening import is_rule
@@ -75,8 +76,7 @@ def _answer_call(session: RecallSession, client: Client, event: str, payload: Ma
     def used() -> None:
         for found in given if is_ours and name else ():
             session.commit(found)
-        root = project.layout.root
-        if root and not lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh:
+        if not is_looked_up(project):
             save_lookup(project, project.env)
         if given or ask:
             session.log(_note(session, client, event, call, decision, failure))

@@ -137,10 +137,9 @@ def find_about(project: Project, used: Sequence[str]) -> list[Match]:
     """Return the memories that are about one of the names *used*, which no more than a few are."""
     if project.layout.root is None or not used:
         return []
-    path = lookup.path_of(os.path.realpath(project.layout.root), project.env)
-    if not (known := lookup.Lookup(path)).fresh:
+    if not is_looked_up(project):
         save_lookup(project, project.env)
-        known = lookup.Lookup(path)
+    known = lookup.Lookup(lookup.path_of(os.path.realpath(project.layout.root), project.env))
     due = [name for name in used if known.has_any(places.keys_of((name,)))][:_POOL]
     due = [name.partition(" ")[0] for name in due]  # of a word, not in which language
     found = search_all(project, " ".join(due), Filters(), limit=_POOL).hits if due else ()
@@ -266,6 +265,12 @@ def fits_glob(glob: str, path: str) -> bool:
         else:
             at = {i + 1 for i in at if i < len(names) and fnmatchcase(names[i], part.replace("[", "[[]"))}
     return len(names) in at
+
+
+def is_looked_up(project: Project) -> bool:
+    """Tell whether the lookup file is as the stores are now; where there can be none, it is."""
+    root = project.layout.root
+    return root is None or lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh
 
 
 def save_lookup(project: Project, env: Mapping[str, str]) -> None:

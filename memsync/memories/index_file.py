@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from operator import itemgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -302,10 +303,12 @@ class IndexFile:
             else:
                 known = rows.read_lines(scope)
                 seen = self._see(scope, partial(make_known, known))
-                old = {id_: raw for id_, _, raw, *_ in known}
-                new = {id_: self._keep(scope, line.raw) for id_, line in seen.lines.items() if line.is_record}
+                old = dict(map(itemgetter(0, 2), known))
+                new = {id_: line.raw for id_, line in seen.lines.items() if line.is_record}
+                if not self._is_at_home(scope):
+                    new = {id_: self._keep(scope, raw) for id_, raw in new.items()}
                 came = [id_ for id_, raw in new.items() if raw != old.get(id_)]
-                gone = [slot for id_, slot, raw, *_ in known if new.get(id_) != raw]
+                gone = [one[1] for one in known if new.get(one[0]) != one[2]]
         if len(came) + len(gone) > MOST:
             return False
         rows.remove(gone)

@@ -254,7 +254,8 @@ def test_the_home_of_the_sockets_is_the_home_of_the_stores(chosen, monkeypatch):
     assert Path(wire.run_dir("/r", os.environ)).parents[1] == home_dir(os.environ)
 
 
-def test_a_hook_that_a_server_answers_loads_next_to_nothing(repo, live):
+@pytest.mark.parametrize(("prompt", "given"), [(ASK, FACT), ("ok thanks", "")])
+def test_a_hook_that_a_server_answers_loads_next_to_nothing(repo, live, prompt, given):
     code = (
         "import os, sys; end = os._exit\n"
         "def told(code):\n"
@@ -266,13 +267,14 @@ def test_a_hook_that_a_server_answers_loads_next_to_nothing(repo, live):
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=repo.root,
-            input=json.dumps({"session_id": "s", "prompt": ASK}).encode(),
+            input=json.dumps({"session_id": "s", "prompt": prompt}).encode(),
             capture_output=True,
             check=False,
         )
     loaded = set(done.stderr.decode().split())
-    assert FACT in done.stdout.decode()
-    assert {"memsync.memories.project", "click", "orjson", "numpy"} & loaded == set()
+    assert given in done.stdout.decode()
+    assert bool(given) == bool(done.stdout)
+    assert {"memsync.memories.project", "memsync.store.config", "click", "orjson", "numpy"} & loaded == set()
 
 
 def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):
