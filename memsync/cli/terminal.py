@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,10 +39,16 @@ def choose_colour() -> bool | None:
     return True if forced not in ("0", "false") else None
 
 
+def _measure() -> os.terminal_size:
+    import shutil  # which loads every compressor, and in a pipe nobody asks
+
+    return shutil.get_terminal_size(_SIZE)
+
+
 def page(text: str) -> None:
     """Print *text*, with nothing in it that steers a terminal but colours and links; where it has fewer lines, by the pager ($PAGER, else less)."""
     text = _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    if is_terminal() and text.count("\n") >= shutil.get_terminal_size(_SIZE).lines - 1:
+    if is_terminal() and text.count("\n") >= _measure().lines - 1:
         os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
         with suppress(FileNotFoundError):
             os.environ.setdefault("PAGER", programs.find("less"))  # not one of the working directory
@@ -69,6 +73,8 @@ def edit_until(text: str, read: Callable[[str], T], extension: str = ".md") -> T
             return read(saved)
         except (MemsyncError, ValueError) as error:
             if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
+                import tempfile
+
                 with tempfile.NamedTemporaryFile(
                     "w", prefix="memsync-edit-", suffix=extension, delete=False, encoding="utf-8"
                 ) as kept:
@@ -97,7 +103,7 @@ def flow(head: str, text: str, facts: str = "") -> str:
     """Return *head*, *text* and the dim *facts* in a line; on a terminal in as many as it takes, below each other."""
     if not is_terminal():
         return f"{head} {text} {click.style(facts, dim=True)}" if facts else f"{head} {text}"
-    width = shutil.get_terminal_size(_SIZE).columns
+    width = _measure().columns
     indent = min(len(click.unstyle(head)) + 1, 16)
     rows, used = [(head, "")], len(click.unstyle(head))
     for word, is_fact in [*((word, False) for word in text.split()), *((word, True) for word in facts.split())]:

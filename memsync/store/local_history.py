@@ -9,7 +9,6 @@ memsync left elsewhere is taken in.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -139,6 +138,8 @@ def take_over(layout: Layout) -> None:
             log.info("%s is not taken over: %s", path, error)
             continue
         if name:
+            import shutil  # which loads every compressor
+
             with suppress(OSError):
                 shutil.rmtree(git.common / "memsync" / WORKTREES / name)
             if number:
