@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.errors import AmbiguousId, MemoryNotFound
 from memsync.index.database import NEVER, count_moment
-from memsync.memories.filters import Filters, fade
+from memsync.memories.filters import DAYS_A_MONTH, Filters, fade
 from memsync.memories.reach import folders_of
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, find_id
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
     from memsync.store.state import Usage
 
 _HASH: Final = 8  # digits of a UUID, that are shown of one
+_ASKED: Final = 900  # ids of one statement, which every SQLite takes
+# What `filters.fade` says, step by step.
+_WORTH: Final = (
+    f"CASE moment WHEN {NEVER} THEN importance ELSE"
+    f" max(min(?, importance), importance - ? * max(0.0, (? - moment) / 1000000.0 / 86400 / {DAYS_A_MONTH})) END"
+)
 _MOST: Final = 200  # records read one by one; of more, reading the files whole is quicker
 
 
@@ -103,22 +111,36 @@ def _order(
     author: str | None = None,
     least: float = 0.0,
     turns: Mapping[str, float] = MappingProxyType({}),
-) -> list[_Place]:
-    """Return where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`.
+) -> Iterator[_Place]:
+    """Yield where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`.
 
-    What is worth less than *least* is left out. By *turns*, of ids, each counts for so much less.
+    What is worth less than *least* is left out. By *turns*, of ids, each counts for so much less. SQLite sorts the rows by what
+    they say; what was used since, or has a turn, takes its place among them.
     """
     moment_now, settings = count_moment(now), project.settings
-    places = []
-    query = "SELECT slot, scope, id, importance, moment FROM record WHERE ?1 IS NULL OR author = ?1"
-    for slot, number, id_, importance, moment in rows.ask(query, (author,)):
-        scope, last = SCOPES[number], moment
-        if (used := usage[scope].get(id_)) and used.last_accessed_at:
-            last = max(moment, count_moment(used.last_accessed_at))
-        worth = importance if last == NEVER else fade(importance, (moment_now - last) / 1_000_000, settings)
-        if worth >= least:
-            places.append(_Place(worth - turns.get(id_, 0.0), id_, scope, slot))
-    return sorted(places, key=lambda place: (-place.worth, place.id, place.scope))
+
+    def read(found: Iterable[tuple[int, int, str, float, int]]) -> Iterator[_Place]:
+        for slot, number, id_, importance, written in found:
+            used = usage[SCOPES[number]].get(id_)
+            last = max(written, count_moment(used.last_accessed_at)) if used and used.last_accessed_at else written
+            worth = importance if last == NEVER else fade(importance, (moment_now - last) / 1_000_000, settings)
+            if worth >= least:
+                yield _Place(worth - turns.get(id_, 0.0), id_, SCOPES[number], slot)
+
+    query = "SELECT slot, scope, id, importance, moment FROM record WHERE (? IS NULL OR author = ?)"
+    moved = {*turns, *chain.from_iterable(usage.values())}
+    if len(moved) > _ASKED:
+        return iter(sorted(read(rows.ask(query, (author, author))), key=_stand))
+    ids = f"({', '.join('?' * len(moved))})"
+    some = sorted(read(rows.ask(f"{query} AND id IN {ids}", (author, author, *moved))), key=_stand)
+    others = f"{query} AND id NOT IN {ids} ORDER BY {_WORTH} DESC, id, scope DESC"
+    rate = settings.decay_rate if settings.decay_enabled else 0.0
+    values = (author, author, *moved, settings.decay_floor, rate, moment_now)
+    return merge(read(rows.ask(others, values)), some, key=_stand)
+
+
+def _stand(place: _Place) -> tuple[float, str, Scope]:
+    return -place.worth, place.id, place.scope
 
 
 class Foremost(NamedTuple):
@@ -145,14 +167,13 @@ def read_foremost(
     """
 
     def read(rows: Database) -> Foremost | None:
-        order = _order(project, rows, _usage_of(project), now, author, least, turns)
-        first = order[: many + 1]
+        first = [*islice(_order(project, rows, _usage_of(project), now, author, least, turns), many + 1)]
         also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
         also += _find_slots(rows, ids)
         slots = dict.fromkeys([*(place.slot for place in first[:many]), *also])
         if len(also) > _MOST or (records := _read_all(project, rows, slots)) is None:
             return None
-        rest = [(-place.worth, place.id, place.scope) for place in first[many:]]
+        rest = [*map(_stand, first[many:])]
         return Foremost(records, rest[0] if rest else None)
 
     return None if project.above else project.finder.file.ask(read)
