@@ -211,6 +211,10 @@ class Store(Reading):
             with blaming(self.place.pending):
                 self.place.pending.unlink(missing_ok=True)
         before = self._stamp
+        if kept is not None:  # the file is compared with that, and not read
+            was = self._current
+            self._lay_out(kept, away)
+            self.followers.tell(diff.compare_lines(was, self._current))
         self.refresh()
         if self._stamp is not None and (self._stamp == before or self._lines == kept):
             self._ordered = self._stamp
