@@ -23,6 +23,9 @@ _NEAR: Final = 12  # calls behind a failure in which its repair is looked for
 _SHORT: Final = 100  # characters of a command or a line of code that is told
 _FILE: Final = re.compile(r"/[\w.-]*\.\w+\b")  # of the hour: what has to run before is for all of them
 _ALIKE: Final = 0.8  # of two names
+_ADDED: Final = 2  # words that a command lacked
+_PATH: Final = re.compile(r"[/.:*]|\d{3}")
+_OPERATOR: Final = re.compile(r"[|;&<>`$(]")
 _EDITS: Final = frozenset({"edit", "multiedit", "write", "replace", "write_file", "apply_patch", "notebookedit"})
 _PATHS: Final = ("file_path", "absolute_path", "path", "filePath", "notebook_path")
 _PARTS: Final = frozenset("apps packages crates services libs modules plugins".split())  # folders of packages
@@ -63,7 +66,7 @@ def repairs(recorded: Iterable[Event], find_missing: FindMissing) -> list[Lesson
             counts[failure.name] += 1
             if failure.name not in found and (lesson := explain(failure, tried, number, find_missing)):
                 found[failure.name] = lesson
-        if not classes and one.result.failed and (lesson := _find_earlier(tried, number)):
+        if not classes and one.result.failed and (lesson := _find_way(tried, number)):
             found.setdefault(lesson.text, lesson)
     return [lesson._replace(times=lesson.times + max(counts[name], 1) - 1) for name, lesson in found.items()]
 
@@ -264,8 +267,8 @@ def _share(one: str, other: str) -> float:
     return len(here & there) / max(len(here | there), 1)
 
 
-def _find_earlier(tried: Sequence[Tried], number: int) -> Lesson | None:
-    """Return what had to run before a command that failed, if nothing was edited in between."""
+def _find_way(tried: Sequence[Tried], number: int) -> Lesson | None:
+    """Return what made a command work that failed, if nothing was edited in between: what had to run before, or what it lacked."""
     one = tried[number]
     failed = _strip_output(one.call.command)
     is_everywhere = next(iter(find_words(failed)), "git") == "git"
@@ -286,13 +289,30 @@ def _find_earlier(tried: Sequence[Tried], number: int) -> Lesson | None:
             return None
         if not command or is_look(command) or not later.works:
             continue
+        text = _tell_lack(failed, command, line)
         if command == failed:
             is_told = len(between) == 1 and not _FILE.search(between[0]) and (line or between[0].startswith(failed))
             text = f"`{failed}` fails until `{between[0]}` has run." if is_told else ""
+        if text or command == failed:
             due = (f"fails: {line}",) if line else ()
             return Lesson(text, one.call.line, "failed", (f"$ {head_of(failed)}",), due, times=0) if text else None
         between.append(command)
     return None
+
+
+def _tell_lack(failed: str, works: str, line: str) -> str:
+    """Return that *failed* lacked an option, a variable or a word that *works* has; "" if that is not all, or nothing says so."""
+    left, added = failed.split(), []
+    for word in works.split():
+        if left and word == left[0]:
+            del left[0]
+        else:
+            added.append(word)
+    if left or not line or not 0 < len(added) <= _ADDED or len(works) > _SHORT or _OPERATOR.search(works):
+        return ""
+    if added[0].startswith("-") or "=" in added[0]:
+        return f"`{head_of(failed)}` fails without `{' '.join(added)}`: {line}."
+    return "" if len(added) > 1 or _PATH.search(added[0]) else f"`{failed}` fails, `{works}` works: {line}."
 
 
 def _strip_output(command: str) -> str:

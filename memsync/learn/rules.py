@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,5 +45,29 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 def has(name: str, text: str) -> bool:
-    """Tell whether *text* has what one of the rules *name* looks for."""
-    return pattern(name).search(text) is not None
+    """Tell whether *text* has what one of the rules *name*, of its language where there are such, looks for."""
+    if not _list_languages(name):
+        return pattern(name).search(text) is not None
+    names = (name if one == "en" else f"{name}.{one}" for one in find_languages(text))
+    return any(pattern(one).search(text) for one in names if one in _read_rules())
+
+
+@cache
+def _list_languages(name: str) -> tuple[str, ...]:
+    return tuple(one for one in _read_rules() if one.startswith(f"{name}."))
+
+
+@lru_cache(maxsize=512)
+def find_languages(text: str) -> Sequence[str]:
+    """Return the languages that *text* may be in, by its letters and small words: English where nothing tells."""
+    if re.search(r"[\u3040-\u30ff]", text):
+        return ("ja",)
+    if re.search(r"[\u4e00-\u9fff]", text):
+        return ("zh",)
+    words = set(re.findall(r"[^\W\d_]+(?:'t)?", text.lower()))
+    found = {
+        row.removeprefix("words."): len(words & set(_read_rules()[row][0][0].split()))
+        for row in _list_languages("words")
+    }
+    most = max(found.values())
+    return [one for one, number in found.items() if number == most] if most else ("en",)

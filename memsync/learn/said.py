@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.index.dedup import decide
 from memsync.learn.digest import is_correction
-from memsync.learn.rules import has, list_rules, pattern
+from memsync.learn.rules import find_languages, has, list_rules, pattern
 from memsync.learn.statements import statements
 from memsync.learn.transcripts import Call, Step
 from memsync.memories import commands
@@ -59,12 +59,19 @@ def lessons(steps: Sequence[Step]) -> list[Lesson]:
         found = _take_back(found, step.text)
         is_told = step.refused is not None or (number > 0 and is_correction(step.text))
         by: Source = "refused" if step.refused else "corrected" if is_told else "user"
-        is_long = len(step.text.split()) > _MANY
-        for text, is_asked in _judge_user(step.text, is_refusal=step.refused is not None, is_told=is_told):
-            times = int(not is_long and (is_asked or _says_that_it_lasts(text, by)))
-            anchors = _find_anchors(step.refused)
-            found.append(Lesson(text, step.line, "asked" if is_asked and times else by, anchors, times=times))
+        anchors = _find_anchors(step.refused)
+        for part in _split_typed(step.text):
+            is_long = len(part.split()) > _MANY
+            for text, is_asked in _judge_user(part, is_refusal=step.refused is not None, is_told=is_told):
+                times = int(not is_long and (is_asked or _says_that_it_lasts(text, by)))
+                found.append(Lesson(text, step.line, "asked" if is_asked and times else by, anchors, times=times))
     return _drop_contradicted(found)
+
+
+def _split_typed(text: str) -> Iterable[str]:
+    """Return *text*, or what it begins with and the rest, where that is short and what is behind it makes it long."""
+    first, _, rest = text.partition("\n\n")
+    return (first, rest) if len(first.split()) <= _MANY < len(text.split()) and has("own", first) else (text,)
 
 
 def _says_that_it_lasts(said: str, by: Source) -> bool:
@@ -120,6 +127,7 @@ def _judge_user(text: str, *, is_refusal: bool, is_told: bool) -> Iterator[tuple
             yield _join(kept), is_asked
             kept = []
         said = _drop_deictic(_read_sentence(sentence, is_told=is_told))
+        kept = [one for one in kept if not (has("replaces", sentence) and has("we", one))]
         if kept and len(kept) < _JOINED and _follows(said):
             kept.append(said)
         elif not said or _is_not_meant(said) or has("anaphor", said):
@@ -266,7 +274,7 @@ def strip(sentence: str) -> str:
 def as_statement(text: str) -> str:
     """Return *text* in the third person, with a capital and a full stop."""
     text = pattern("wish").sub("", text)
-    for rule in list_rules("person"):
+    for rule in list_rules("person") if "en" in find_languages(text) else ():
         text = rule.pattern.sub(rule.text, text)
     text = re.sub(r"!+(?=\s|$)", ".", text)
     first = text.split(maxsplit=1)[0] if text else ""

@@ -236,6 +236,23 @@ def test_what_has_to_run_before_is_told_where_nothing_else_was_changed(shop):
     assert repairs(shop, edited) == []
 
 
+@pytest.mark.parametrize(
+    ("fails", "works", "learned"),
+    [
+        ("make flash", "make flash PROBE=jlink", "`make flash` fails without `PROBE=jlink`: Error: no probe was found."),
+        ("typst compile a.typ", "typst compile --font-path fonts a.typ", "`typst compile` fails without `--font-path fonts`: Error: no probe was found."),
+        ("fastlane beta", "fastlane ios beta", "`fastlane beta` fails, `fastlane ios beta` works: Error: no probe was found."),
+        ("pytest", "pytest tests/test_state.py", ""),
+        ("make flash", "make flash PROBE=jlink | tee log", ""),
+    ],
+)  # fmt: skip
+def test_what_a_command_lacked_is_told_where_it_worked_with_that_and_nothing_else_was_changed(
+    shop, fails, works, learned
+):
+    session = Session().call("Bash", "Error: no probe was found", failed=True, command=fails)
+    assert [text for text, _, _ in repairs(shop, session.call("Bash", command=works))] == ([learned] if learned else [])
+
+
 def test_what_a_search_prints_is_no_rule_of_a_linter(shop):
     session = Session().says("where?").call("Bash", LINT, command="rg -n 'err' src > /tmp/found; cat /tmp/found")
     assert repairs(shop, session.call("Bash", "", command="rg -n 'err' src > /tmp/found; cat /tmp/found")) == []

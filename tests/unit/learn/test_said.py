@@ -50,6 +50,17 @@ def test_of_realistic_sessions_most_is_learned_with_little_noise_and_nothing_wro
         ("internal changes are never breaking changes", "Internal changes are never breaking changes."),
         ("the full schema should not be updated ever", "The full schema should not be updated ever."),
         ("do the one here as well, we always want to be passed a checked id", "We always want to be passed a checked id."),
+        ("Ah yes I forgot: Kafka was switched off on Monday, topics live in NATS", "Kafka was switched off, topics live in NATS."),
+        ("oh, you can't run migrations directly, they need a lock", "You can't run migrations directly, they need a lock."),
+        ("open a PR, everything goes through the runner", "Everything goes through the runner."),
+        ("We tried Redis last year and lost half the queue", "We tried Redis and lost half the queue."),
+        ("Next time you touch the schema, let me run the migration", "Next time you touch the schema, let the user run the migration."),
+        ("I don't want more READMEs unless I ask for them, like I said", "The user does not want more READMEs unless the user asks for them."),
+        ("commit messages in conventional commits style pls", "Commit messages in conventional commits style."),
+        ("帮我同步其他框架，需要注意的是 react 是标准，不要修改 react 的代码，让他们一致", "react 是标准，不要修改 react 的代码。"),
+        ("用中文回答我，同时修复测试", "用中文回答我。"),
+        ("Je souhaite dorénavant que tu me parles en français", "Je souhaite dorénavant que tu me parles en français."),
+        ("No quiero ficheros de prueba que no te pido", "No quiero ficheros de prueba que no te pido."),
     ],
 )  # fmt: skip
 def test_a_sentence_becomes_a_statement(message, statement):
@@ -82,6 +93,19 @@ def test_a_sentence_becomes_a_statement(message, statement):
         "let's go with option 1",
         "my github user is octocat",
         "Low Severity: the function parse() always returns None and is never called",
+        "The server is now deployed.",
+        "no flicker anymore, thanks!",
+        "I don't want them.",
+        '"IMPORTANT: always say the unit, not the code.',
+        "We follow this pattern: /0 is created first. I want /1 to be first instead",
+        "Serwer nie działa",
+        "no veo los campos en la ui",
+        "todavía no funciona, sigue sin mostrar el total",
+        "Je ne vois toujours pas le fichier",
+        "die Tests laufen immer noch nicht",
+        "a lista nunca aparece, continua vazia",
+        "我说了，你永远改不对",
+        "而不是新增一个文件",
     ],
 )
 def test_what_does_not_last_is_left_out(message):
@@ -114,6 +138,8 @@ LONG = (
         ("never push to main", True),
         ("we use the outbox for events", True),
         (f"{LONG} We use the outbox for events.", False),  # a specification
+        (f"We use the outbox for our events.\n\n{LONG}", True),  # and what it was pasted behind
+        ("use uv as the package manager", True),
         ("The form must have a title.", False),  # of the task
         ("The form must always have a title.", True),
         ("let's stick with the current design", False),
