@@ -145,7 +145,8 @@ def hold(ref: str, release: bool) -> Answer:
     """Keep all that came from a repository as it is, such as for a court.
 
     Until --release no sync or push changes it, it is not removed when it is gone
-    from its forge, and neither remove nor drop takes it.
+    from its forge, and neither remove nor drop takes it. Nor does audit --keep
+    forget any question, because each may have been about it.
 
     \b
     Examples:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.errors import HubError, Remedy, UsageError
+from memsync.hub import sync
 from memsync.hub.database import as_dicts
 
 if TYPE_CHECKING:
@@ -256,5 +257,11 @@ def list_audit(connection: Connection[Any], *, limit: int, since: datetime | Non
 
 
 def prune_audit(connection: Connection[Any], keep: timedelta) -> int:
-    """Forget what was asked longer ago than *keep*, and return how many questions that were."""
+    """Forget what was asked longer ago than *keep*, and return how many questions that were.
+
+    Raises:
+        PushRefused: a repository is on hold; a question may have been about it, which its row does not say.
+    """
+    for one in sync.list_known(connection):
+        one.refuse_if_held()
     return connection.execute("delete from audit where at < now() - %s", [keep]).rowcount

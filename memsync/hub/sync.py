@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
@@ -261,18 +261,15 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
         return Outcome(name=known.name, what="unchanged")
     taken = take(found.files)
     with database.writing_alone(unless=loading.is_loading) as connection:
-        query = "select commit, made_by, pushed, committed_at, held_at is not null from repo where id = %s for update"
-        now = connection.execute(query, [known.id]).fetchone()
-        if now is None or tuple(now[:2]) != (known.commit, known.made_by) or (now[4] and not found.pushed):
-            return Outcome(name=known.name, what="passed over", note="another sync, or a hold, came in between")
-        known._replace(is_held=now[4]).refuse_if_held()
-        taken = ingest.leave_out_deleted(connection, known.id, taken)
-        if found.pushed:
-            _refuse_push(known, found, is_pushed=now[2], last=now[3])
-        if (
-            not found.pushed
-        ):  # what a crash loses here the next sync brings again, and the end of this one waits for the disk
+        state = _lock_state(connection, known)
+        if why := _find_hindrance(known, found, state):
+            return Outcome(name=known.name, what="passed over", note=why)
+        if not found.pushed:
+            # What a crash loses here the next sync brings again, and the end of this one waits for the disk.
             set_locally(connection, {"synchronous_commit": "off"})
+        elif state:
+            _refuse_push(known, found, state)
+        taken = ingest.leave_out_deleted(connection, known.id, taken)
         counts = not loading.is_loading(connection)
         anew = not read_alike(known.made_by, made_by)
         put, gone = ingest.write(connection, known.id, taken, found.tip.commit, meaning, counts=counts, anew=anew)
@@ -293,16 +290,46 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
     return Outcome(name=known.name, what=what, put=put, removed=gone, note="; ".join(notes))
 
 
-def _refuse_push(known: Known, found: Fetched, *, is_pushed: bool, last: datetime | None) -> None:
-    """Refuse what would hide what the hub fetches itself, and a job that ends after one of a newer commit.
+class _State(NamedTuple):
+    """What the hub has of a repository when its turn comes, which may be another thing than when it was asked."""
+
+    commit: str
+    made_by: str
+    is_pushed: bool
+    committed_at: datetime | None
+    is_held: bool
+
+
+def _lock_state(connection: Connection[Any], known: Known) -> _State | None:
+    """Return what the hub has now, and lock it until the transaction ends; None where it was removed."""
+    query = "select commit, made_by, pushed, committed_at, held_at is not null from repo where id = %s for update"
+    row = connection.execute(query, [known.id]).fetchone()
+    return _State(*row) if row else None
+
+
+def _find_hindrance(known: Known, found: Fetched, state: _State | None) -> str:
+    """Return what came in between, so that what was *found* is not written; "" if nothing. Who pushes hears of a hold as a refusal."""
+    if state is None:
+        return "it was removed in between"
+    if (state.commit, state.made_by) != (known.commit, known.made_by):
+        return "another sync came in between"
+    return "a hold came in between" if state.is_held and not found.pushed else ""
+
+
+def _refuse_push(known: Known, found: Fetched, state: _State) -> None:
+    """Refuse what would change a hold, or hide what the hub fetches itself, and a job that ends after one of a newer commit.
 
     Raises:
         PushRefused
     """
-    if known.commit and not is_pushed:
+    known._replace(is_held=state.is_held).refuse_if_held()
+    if known.commit and not state.is_pushed:
         raise PushRefused(f"the hub fetches {known.name} itself; what was pushed would hide it")
+    last = state.committed_at
     if last and (found.committed_at is None or found.committed_at < last):
-        raise PushRefused(f"the hub has a newer commit of {known.name}, of {last:%Y-%m-%d %H:%M:%S} UTC")
+        raise PushRefused(
+            f"the hub has a newer commit of {known.name}, of {last.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        )
 
 
 def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) -> Outcome:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 from filling import bring, commit, count, give, refresh, texts
 from helpers import GitRepo, memory_line, memsync
 
-from memsync.errors import HubError, UsageError
+from memsync.errors import HubError, PushRefused, UsageError
 from memsync.hub import ingest, loading, remote, sync
+from memsync.hub.hub import Hub
 from memsync.hub.nominate import Filters
 
 DOCKER = "the integration tests need docker"
@@ -382,6 +385,7 @@ def test_what_somebody_deleted_does_not_come_in_again_and_what_is_on_hold_stays(
         ["remove", "org/payments"],
         ["remove", "org/payments", "mm-000000"],
         ["sync", "org/payments"],
+        ["audit", "--keep", "1d"],
         ["drop", "-y"],
     ):
         done = command(*words)
@@ -390,3 +394,43 @@ def test_what_somebody_deleted_does_not_come_in_again_and_what_is_on_hold_stays(
     assert texts(hub.search("podman", principal="alice")) == ["the integration tests need podman"]
     assert command("hold", "org/payments", "--release").code == 0
     assert [one.what for one in refresh(hub)] == ["changed"]
+
+
+def test_what_comes_between_a_fetch_and_its_writing_is_told_and_nothing_is_written(hub, make):
+    bring(hub, make("payments", DOCKER))
+    with hub.database.writing() as connection:
+        known = sync.find(connection, "org/payments")
+    found = sync.Fetched(tip=remote.Tip(branch="main", commit="b" * 40), files={})
+
+    def settle(known, found=found):
+        outcome = sync.settle(hub.database, None, known, found, "another version")
+        return outcome.what, outcome.note
+
+    assert settle(known._replace(commit="a" * 40)) == ("passed over", "another sync came in between")
+    sync.hold(hub.database, "org/payments")
+    assert settle(known) == ("passed over", "a hold came in between")
+    with pytest.raises(PushRefused, match="org/payments is on hold"):
+        settle(known, replace(found, pushed=True))
+    sync.hold(hub.database, "org/payments", release=True)
+    with pytest.raises(PushRefused, match="the hub fetches org/payments itself"):
+        settle(known, replace(found, pushed=True))
+    assert count(hub, "record") == 1
+    sync.remove(hub.database, "org/payments")
+    assert settle(known) == ("passed over", "it was removed in between")
+
+
+def test_the_time_of_a_newer_commit_is_told_in_utc_wherever_the_database_is(hub, make):
+    hub.add([str(make("payments", DOCKER).root)])
+    with hub.database.writing() as connection:
+        known = sync.find(connection, "org/payments")
+        database = connection.info.dbname
+        connection.execute(f"alter database {database} set timezone to 'Asia/Tokyo'")
+    hub.database.close()
+    pushed = sync.Fetched(tip=remote.Tip(branch="main", commit="b" * 40), files={}, pushed=True,
+                          committed_at=datetime(2026, 11, 28, 12, 30, tzinfo=UTC))  # fmt: skip
+    with Hub(hub.settings) as again:
+        sync.settle(again.database, None, known, pushed, "")
+        with again.database.writing() as connection:
+            known = sync.find(connection, "org/payments")
+        with pytest.raises(PushRefused, match="of 2026-11-28 12:30:00 UTC"):
+            sync.settle(again.database, None, known, replace(pushed, committed_at=None), "")
