@@ -49,7 +49,7 @@ class Database:
             timeout=patience,
             kwargs={"connect_timeout": 10},
             configure=_configure,
-            check=ConnectionPool.check_connection,
+            check=_check,
             reconnect_timeout=_PATIENCE,
         )
 
@@ -78,6 +78,21 @@ class Database:
         """
         with _explaining(), self._pool.connection() as connection:
             yield connection
+
+    @contextmanager
+    def writing_each(self) -> Iterator[Connection[Any]]:
+        """Do what `writing` does, where each statement is a transaction of its own.
+
+        Raises:
+            HubError
+        """
+        with self.writing() as connection:
+            connection.autocommit = True
+            try:
+                yield connection
+            finally:
+                if not connection.closed:
+                    connection.autocommit = False
 
     @contextmanager
     def writing_alone(self, *, unless: Callable[[Connection[Any]], bool] | None = None) -> Iterator[Connection[Any]]:
@@ -132,6 +147,12 @@ def _starting(start: Callable[[], object]) -> type[Connection[Any]]:
                 return super().connect(*words, **options)
 
     return Started
+
+
+def _check(connection: Connection[Any]) -> None:
+    """Raise where the server has closed *connection*, without a question to it: first comes what it said, then its end."""
+    for _ in range(2):
+        connection.pgconn.consume_input()
 
 
 def _configure(connection: Connection[Any]) -> None:

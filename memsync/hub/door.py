@@ -204,7 +204,7 @@ class Door:
                 return job and access.Bearer(_number_of(job), 0, f"ci:{job.repository}", _CI, job)
         if self._sign_in is not None and not token.startswith(access.PREFIX):
             return self._sign_in.find_bearer(self._database, token)
-        with self._database.writing() as connection:
+        with self._database.writing_each() as connection:
             return access.find_bearer(connection, token)
 
     def _note(self, scope: Scope, status: int, seconds: float, bearer: access.Bearer | None) -> None:

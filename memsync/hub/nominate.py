@@ -86,6 +86,11 @@ class Nominee(NamedTuple):
     commit: str
 
 
+def spell(ids: Iterable[int]) -> str:
+    """Spell *ids* as an array of PostgreSQL."""
+    return f"{{{','.join(map(str, ids))}}}"
+
+
 _NUL: Final = "\0"  # before all that an id has
 
 
@@ -96,13 +101,16 @@ class Nominees:
         self._rows = rows
         self._kind = kind
         self._places = {row[0]: place for place, row in enumerate(rows)}
+        self._read: dict[int, Nominee] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, place: int) -> Nominee:
-        id_, repo, name, line, number, commit, *_ = self._rows[place]
-        return Nominee(id_, repo, self._kind, read_row(self._kind, name, line), number, commit)
+        if place not in self._read:
+            id_, repo, name, line, number, commit, *_ = self._rows[place]
+            self._read[place] = Nominee(id_, repo, self._kind, read_row(self._kind, name, line), number, commit)
+        return self._read[place]
 
     def find(self, name: str) -> Nominee:
         """Return the one that is ranked under *name*."""
@@ -130,6 +138,14 @@ class Nominees:
         """Return the vectors of all of them, of *dim* numbers."""
         scales = np.array([row[8] or 0.0 for row in self._rows], np.float32)
         return rows_of(binary.read_halves([row[9] for row in self._rows], dim), scales)
+
+
+class Place(NamedTuple):
+    """Of which repository a record is, and how many others have its text."""
+
+    name: str
+    url: str
+    copies: int
 
 
 class Reach(NamedTuple):
@@ -237,43 +253,23 @@ def nominate(
     words: Sequence[str],
     reach: Reach,
     filters: Filters,
-) -> list[int]:
+) -> Nominees:
     """Return the records that may answer *query* by its terms and *words* like them, its places, and its vector, if it has one.
 
     Of copies, as forks have them, there is one; where most are copies and little is left, more is looked at.
     """
     asked, places = len(query.chunks), list_places(query)
-    ids: list[int] = []
+    nominees = Nominees((), reach.kind)
     for times in _FURTHER:
         found = by_words(connection, whole, [*query.terms, *words], asked, reach, filters, times)
         if places:
             found += by_words(connection, whole, places, asked, reach, filters, times)
         if numbers is not None:
             found += by_meaning(connection, numbers, whole, reach, filters, times)
-        ids = _fold(connection, found, reach)
-        if len(ids) >= min(_ENOUGH, len(set(found)) // 2) or len(found) < BY_WORDS * times:
+        nominees = read(connection, found, reach, has_vectors=numbers is not None)
+        if len(nominees) >= min(_ENOUGH, len(set(found)) // 2) or len(found) < BY_WORDS * times:
             break
-    return ids
-
-
-def _fold(connection: Connection[Any], ids: Sequence[int], reach: Reach) -> list[int]:
-    """Return of *ids* the first of each text."""
-    rows = connection.execute(
-        "select min(id) from record where id = any(%s::bigint[]) and repo + 0 = any(%s::int[]) and kind = %s"
-        " group by coalesce(text_hash, id) order by 1",
-        [list(set(ids)), reach.repos, reach.kind],
-    )
-    return [row[0] for row in rows]
-
-
-def count_copies(connection: Connection[Any], ids: Sequence[int], reach: Reach) -> dict[int, int]:
-    """Return in how many other repositories the text of each record of *ids* is."""
-    rows = connection.execute(
-        "select r.id, count(distinct c.repo) from record r join record c on c.text_hash = r.text_hash and c.kind = r.kind"
-        " where r.id = any(%s::bigint[]) and r.repo <> c.repo and c.repo + 0 = any(%s::int[]) group by r.id",
-        [list(ids), reach.repos],
-    )
-    return dict(rows.fetchall())
+    return nominees
 
 
 def by_words(
@@ -311,7 +307,7 @@ def by_words(
             "most": BY_WORDS * times,
         },
     )
-    return [row[0] for row in rows]
+    return [row[0] for row in rows.fetchall()]
 
 
 def choose_terms(whole: Whole, terms: Sequence[str], *, share: float = 1.0) -> list[str]:
@@ -358,20 +354,33 @@ def by_meaning(
             f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s::int[])"
             " order by v.numbers <=> %(near)s::halfvec limit %(most)s"
         )
-    return [row[0] for row in connection.execute(query.encode(), values)]
+    return [row[0] for row in connection.execute(query.encode(), values).fetchall()]
 
 
-def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_vectors: bool) -> Nominees:
-    """Return what there is of the records *ids*."""
+def read(connection: Connection[Any], ids: Iterable[int], reach: Reach, *, has_vectors: bool) -> Nominees:
+    """Return what there is of the records *ids*; of those with one text the first."""
     vector = "v.scale, v.numbers" if has_vectors else "null, null"
     join = " left join embedding v on v.record = r.id" if has_vectors else ""
     query = (
-        f"select r.id, r.repo, r.name, r.line, r.number, r.commit, r.length, r.term_counts, {vector} from record r{join}"
-        " where r.id = any(%s::bigint[]) and r.repo + 0 = any(%s::int[]) and r.kind = %s order by r.id"
+        f"select r.id, r.repo, r.name, r.line, r.number, r.commit, r.length, r.term_counts, {vector} from ("
+        "select distinct on (coalesce(text_hash, id)) * from record where id = any(%s::bigint[])"
+        " and repo + 0 = any(%s::int[]) and kind = %s order by coalesce(text_hash, id), id"
+        f") r{join} order by r.id"
     )
     cursor = connection.cursor(binary=True)
-    cursor.execute(query.encode(), [list(ids), reach.repos, reach.kind])
+    cursor.execute(query.encode(), [spell(set(ids)), reach.repos, reach.kind])
     return Nominees(cursor.fetchall(), reach.kind)
+
+
+def read_places(connection: Connection[Any], ids: Iterable[int], reach: Reach) -> dict[int, Place]:
+    """Return where each of the records *ids* is, as far as it may be read now."""
+    rows = connection.execute(
+        "select r.id, p.name, p.url, (select count(distinct c.repo) from record c where c.text_hash = r.text_hash"
+        " and c.kind = r.kind and c.repo <> r.repo and c.repo + 0 = any(%s::int[]))"
+        " from record r join repo p on p.id = r.repo where r.id = any(%s::bigint[])",
+        [reach.repos, spell(ids)],
+    )
+    return {id_: Place(*place) for id_, *place in rows.fetchall()}
 
 
 def meta(connection: Connection[Any]) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from memsync.hub import access, loading, nominate, questions
 from memsync.hub.database import Database
 from memsync.hub.ingest import key_of
 from memsync.hub.intake import MEMORIES, SKILLS
-from memsync.hub.nominate import Filters, Nominee, Nominees, Reach
+from memsync.hub.nominate import Filters, Nominee, Nominees, Place, Reach
 from memsync.hub.sample import Sample
 from memsync.index.embed import Meaning
 from memsync.index.query import parse
@@ -119,14 +119,14 @@ def search(
         usable, degraded = _usable(about, meaning)
         found, ranking = _ask(connection, usable, text, reach, filters, limit=limit, now=clock())
         shown = _find_shown(found, ranking)
-        places = _read_places(connection, {one.repo for one in shown.values()})
-        copies = nominate.count_copies(connection, [one.id for one in shown.values()], reach)
-    may = [match for match in ranking.matches if shown[match.memory.id].repo in places]  # a grant may end in between
-    hits = tuple(_as_hit(match, shown, places, copies) for match in may)
-    with database.writing() as connection:
+        places = nominate.read_places(connection, [one.id for one in shown.values()], reach)
+    may = [match for match in ranking.matches if shown[match.memory.id].id in places]  # a grant may end in between
+    hits = tuple(_as_hit(match, shown, places) for match in may)
+    is_vain = reach.number and not filters.is_narrow and ranking.gate < _DEFAULTS.recall_threshold
+    with database.writing() if is_vain else database.writing_each() as connection:
         ms = (time.perf_counter() - begun) * 1000
         access.note(connection, principal.name, face, "search", repos=reach.number, hits=len(hits), ms=ms)
-        if reach.number and not filters.is_narrow and ranking.gate < _DEFAULTS.recall_threshold:
+        if is_vain:
             questions.note(connection, principal.principal, text)
     return HubRecall(
         query=text,
@@ -155,8 +155,7 @@ def _ask(
         return Nominees((), reach.kind), Ranking()
     whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
     asked = meaning.query(text) if meaning else None
-    ids = nominate.nominate(connection, query, asked[0] if asked else None, whole, words, reach, filters)
-    nominees = nominate.read(connection, ids, reach, has_vectors=asked is not None)
+    nominees = nominate.nominate(connection, query, asked[0] if asked else None, whole, words, reach, filters)
     rows = nominees.vectors(len(asked[0])) if asked else None
     sample = Sample(
         nominees.as_record, nominees.counted(), partial(key_of, reach.kind), meaning, _TOKENIZER, whole, words, rows
@@ -203,27 +202,20 @@ def _find_shown(found: Nominees, ranking: Ranking) -> dict[str, Nominee]:
     return {name: found.find(name) for name in names}
 
 
-def _read_places(connection: Connection[Any], repos: set[int]) -> dict[int, tuple[str, str]]:
-    rows = connection.execute("select id, name, url from repo where id = any(%s)", [list(repos)])
-    return {row[0]: (row[1], row[2]) for row in rows}
-
-
-def _as_hit(
-    match: Match, shown: dict[str, Nominee], places: dict[int, tuple[str, str]], copies: Mapping[int, int]
-) -> HubHit:
+def _as_hit(match: Match, shown: dict[str, Nominee], places: Mapping[int, Place]) -> HubHit:
     nominee = shown[match.memory.id]
-    name, url = places[nominee.repo]
-    original = shown[match.copy_of] if match.copy_of and shown[match.copy_of].repo in places else None
+    place = places[nominee.id]
+    original = shown[match.copy_of] if match.copy_of and shown[match.copy_of].id in places else None
     return HubHit(
-        repository=name,
-        url=url,
-        link=link_to(url, nominee),
+        repository=place.name,
+        url=place.url,
+        link=link_to(place.url, nominee),
         kind=nominee.kind,
         memory=nominee.memory,
         score=match.parts.score,
         confidence=match.confidence,
-        copy_of=f"{places[original.repo][0]} {shown_id(original.memory.id)}" if original else None,
-        also_in=copies.get(nominee.id, 0),
+        copy_of=f"{places[original.id].name} {shown_id(original.memory.id)}" if original else None,
+        also_in=place.copies,
     )
 
 

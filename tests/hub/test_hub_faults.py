@@ -111,6 +111,16 @@ def test_a_database_that_does_not_answer_is_known_within_seconds_and_is_there_ag
     assert hub.database.answers()
 
 
+def test_connections_that_the_server_has_closed_are_made_anew_before_anybody_asks_with_them(hub, dsn, make, server):
+    bring(hub, make("one", "the tests need docker"))
+    (name,) = [part.partition("=")[2] for part in dsn.split() if part.startswith("dbname=")]
+    with server.connect("postgres") as other:
+        gone = "select count(*) from pg_stat_activity where datname = %s"
+        other.execute("select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = %s", [name])
+        assert other.execute(gone, [name]).fetchone() == (0,)
+    assert texts(hub.search("docker", principal="alice")) == ["the tests need docker"]
+
+
 def test_two_syncs_at_once_write_each_repository_once(hub, make):
     repos = [make(f"r{n}", f"service {n} listens on port {8000 + n}", f"retries are {n}") for n in range(4)]
     bring(hub, *repos[:2])

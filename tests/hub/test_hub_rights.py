@@ -117,7 +117,7 @@ def test_row_level_security_holds_where_a_query_names_what_it_may_not_read(hub, 
             yield nominate.by_meaning(connection, numbers, whole, reach._replace(records=10**6), Filters())
             yield nominate.read(connection, records, reach, has_vectors=True)
             yield nominate.find_reach(connection, (), "memory").repos.strip("{}")
-            yield search._read_places(connection, set(repos))
+            yield nominate.read_places(connection, records, reach)
             for table in ("repo", "record", "posting", "embedding"):
                 yield connection.execute(f"select * from {table}").fetchall()
 
@@ -260,14 +260,14 @@ def test_what_a_forge_does_not_say_any_more_ends_and_what_a_person_said_stays(hu
 
 def test_what_may_be_read_no_more_when_the_answer_is_put_together_is_not_in_it(hub, make, monkeypatch):
     bring(hub, make("one", "the tests need docker"), make("two", "docker runs as root"))
-    read = search._read_places
+    read = nominate.read_places
 
-    def revoke_and_read(connection, repos):
+    def revoke_and_read(connection, ids, reach):
         with hub.database.writing() as other:
             other.execute("delete from access where repo = (select min(id) from repo)")
-        return read(connection, repos)
+        return read(connection, ids, reach)
 
-    monkeypatch.setattr(search, "_read_places", revoke_and_read)
+    monkeypatch.setattr(nominate, "read_places", revoke_and_read)
     assert texts(hub.search("docker", principal="alice")) == ["docker runs as root"]
 
 
