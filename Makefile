@@ -45,8 +45,8 @@ types: $(STAMP)
 types-windows: $(STAMP)
 	$(RUN)mypy --platform win32 --cache-dir .mypy_cache/win32
 
-package: $(STAMP)  ## build the wheel and the sdist, install each and try it
-	$(RUN)python tools/check_package.py
+package: $(STAMP)  ## build the wheel and the sdist, install each and try it; ARGS=--hub tries a hub too
+	$(RUN)python tools/check_package.py $(ARGS)
 
 bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group bench

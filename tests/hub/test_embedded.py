@@ -19,7 +19,7 @@ from filling import count, refresh, require_server
 from helpers import memsync, until
 
 from memsync.errors import HubError, NotInstalled
-from memsync.hub import config, database, ingest
+from memsync.hub import config, database, embedded, ingest
 from memsync.hub.config import Settings
 from memsync.hub.embedded import Embedded, keep
 from memsync.hub.hub import Hub, init
@@ -170,6 +170,16 @@ def short():
     yield server
     shutil.rmtree(server.place, ignore_errors=True)
     shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root has somebody else run PostgreSQL")
+def test_programs_that_nobody_but_root_may_read_are_told_as_that(short, tmp_path, monkeypatch):
+    hidden = tmp_path / "bin"
+    hidden.mkdir(mode=0o700)
+    (hidden / "initdb").touch(mode=0o755)
+    monkeypatch.setattr(embedded, "_find_programs", lambda: hidden)
+    with pytest.raises(HubError, match="install memsync where the user nobody may read it too"):
+        short.ensure()
 
 
 @pytest.mark.parametrize("planted", ["a folder that others may write to", "a link"])
