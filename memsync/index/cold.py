@@ -111,13 +111,14 @@ class Cold:
         called: dict[str, list[tuple[Words, float]]] = {}
         lexical, exact = self._lexical(query, alike, called)
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
-        wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
+        wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()} if identifier else lexical
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
         placed = query.find_placed(self._frequency, lambda term: self._read_postings(term_key(term))[::2])
-        total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
-        total |= {slot: total.get(slot, 0.0) + gain for slot, gain in placed.items()}
+        total = wordy.copy()
+        for part in (semantic, placed):
+            total |= {slot: total.get(slot, 0.0) + x for slot, x in part.items()}
         return Candidates(
             ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
             record=self._record,
@@ -153,7 +154,7 @@ class Cold:
             seen = self._frequency(term)
             weight = weigh_term(seen, self._live)
             asked += weight
-            gains = dict(self._gains(term, weight, damping))
+            gains = self._gains(term, weight, damping)
             if term.startswith(EXACT):
                 names += 1
                 for slot in gains:
@@ -194,19 +195,21 @@ class Cold:
 
     def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
         if len(words) == 1:
-            return self._gains(words[0], weight, damping)
-        first, *others = (dict(self._gains(word, weight, damping)) for word in words)
+            return iter(self._gains(words[0], weight, damping).items())
+        first, *others = (self._gains(word, weight, damping) for word in words)
         return (
             (slot, min(gain, *(other[slot] for other in others)))
             for slot, gain in first.items()
             if all(slot in other for other in others)
         )
 
-    def _gains(self, term: str, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
+    def _gains(self, term: str, weight: float, damping: Damping) -> dict[int, float]:
         offset, scale = damping
         pairs, lengths = self._read_postings(term_key(term)), self._lengths
-        for slot, count in zip(pairs[::2], pairs[1::2], strict=True):
-            yield slot, weight * (count / (count + (offset + scale * lengths[slot])))
+        return {
+            slot: weight * (count / (count + (offset + scale * lengths[slot])))
+            for slot, count in zip(pairs[::2], pairs[1::2], strict=True)
+        }
 
     def _alike(self, word: str, *, known: bool) -> list[tuple[str, float]]:
         grams = trigrams(word)

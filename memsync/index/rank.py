@@ -154,16 +154,14 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[i
     if found.degraded:
         return True
     gate = Gate(query, found.lens)
-    words: dict[int, set[int]] = {}
-    for word in gate.words:
-        for slot in having(word):
-            words.setdefault(slot, set()).add(word)
+    holders = {word: frozenset(having(word)) for word in gate.words}
     every, nearest = frozenset(gate.words), found.nearest / PLACED
     for score, slot in found.ordered:
         if max(gate.limit(every, score, 0.0, nearest), gate.limit(every, 0.0, score, nearest)) < floor:
             return False  # nor can any below
         parts = found.parts(slot)
-        if gate.limit(frozenset(words.get(slot, ())), parts.lexical, parts.semantic, parts.place / PLACED) >= floor:
+        own = frozenset(word for word, slots in holders.items() if slot in slots)
+        if gate.limit(own, parts.lexical, parts.semantic, parts.place / PLACED) >= floor:
             record = found.record(slot)
             if record is None or _weigh_record(gate, query, slot, record, parts) >= floor:
                 return True
