@@ -263,13 +263,9 @@ _ENDINGS = _SOURCES.union(
 _CONSTRUCTS = (
     "any|async|await|defer|enum|eval|fallthrough|finally|goto|lambda|struct|switch|typedef|unsafe|volatile|yield"
 )
-_MENTION = re.compile(
-    rf"`({_CONSTRUCTS})`|\b(?i:an?|every|each|no) ({_CONSTRUCTS})\b|\b({_CONSTRUCTS}) (?:statement|block|expression|keyword)"
-)
-_WRITTEN = re.compile(
-    rf"""^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_CONSTRUCTS})(?![\w$-])""",
-    re.MULTILINE,
-)
+# These two are compiled where one is used: few texts need them, and each process would pay a millisecond.
+_MENTION = rf"`({_CONSTRUCTS})`|\b(?i:an?|every|each|no) ({_CONSTRUCTS})\b|\b({_CONSTRUCTS}) (?:statement|block|expression|keyword)"
+_WRITTEN = rf"""(?m)^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_CONSTRUCTS})(?![\w$-])"""
 _ADVICE = re.compile(
     r"\b(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
     re.IGNORECASE,
@@ -287,7 +283,7 @@ def names_in(text: str) -> list[str]:
 def constructs_in(text: str, paths: Iterable[str]) -> list[str]:
     """Return the words of languages that *text*, which is written to the sources *paths*, has as code, each with the ending of a file: `switch .go`."""
     endings = dict.fromkeys(ending for path in paths if (ending := path.rpartition(".")[2]) in _SOURCES)
-    words = dict.fromkeys(one[1] for one in _WRITTEN.finditer(text[:_LONGEST_TEXT]) if one[1]) if endings else ()
+    words = dict.fromkeys(one[1] for one in re.finditer(_WRITTEN, text[:_LONGEST_TEXT]) if one[1]) if endings else ()
     return [f"{word} .{ending}" for word in words for ending in endings]
 
 
@@ -323,7 +319,7 @@ def subjects_of(memory: Memory) -> list[str]:
         if is_path(name) or (at < _SUBJECT and not _is_advised(" ".join(words[:at]))):
             found[name] = None
     head = " ".join(words[:_SUBJECT])
-    said = (one[one.lastindex or 0] for one in _MENTION.finditer(head) if not _is_advised(head[: one.start()]))
+    said = (one[one.lastindex or 0] for one in re.finditer(_MENTION, head) if not _is_advised(head[: one.start()]))
     return list(found | dict.fromkeys(said))
 
 

@@ -199,7 +199,6 @@ def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored |
     The memories of a store come in the order of their ids, whether they were found by the heads in the cache or among all.
     """
     from memsync.memories.listing import read_anchored
-    from memsync.skills.store import list_anchored
 
     if (found := read_anchored(project)) is None:
         project.stores.refresh()
@@ -212,8 +211,10 @@ def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored |
             yield from ((where, memory._replace(anchors=()), None) for where, memory in anchored if where == scope)
             continue
         yield from ((where, memory, None) for where, memory in anchored if where == scope)
-        for skill in list_anchored(store.place) if store.place.directory.is_dir() else ():
-            yield scope, skill.memory, skill
+        if store.place.skills.is_dir():
+            from memsync.skills.store import list_anchored
+
+            yield from ((scope, skill.memory, skill) for skill in list_anchored(store.place))
 
 
 class _Blocks:
