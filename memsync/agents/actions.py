@@ -1,12 +1,13 @@
-"""What a step of a lifecycle can do, by the seeds' names; one that fails says so and the next one runs."""
+"""What a step of a lifecycle can do, by the names that Gobby's workflows use; one that fails says so and the next one runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.agents.injection import CAP, Injection
+from memsync.agents.past import Past
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
     from re import Match
 
 log = Log(__name__)
-
-
-class Past(NamedTuple):
-    """What a session has of before: all of it, or the ids that `stay`; those that come `first` are needed now.
-
-    `alone`: and nothing but those.
-    """
-
-    is_kept: bool = False
-    stay: Sequence[str] = ()
-    first: Sequence[str] = ()
-    alone: bool = False
 
 
 _NONE: Final = Past()

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from memsync.agents.actions import Past
 from memsync.agents.ledger import CLIENT, Ledger
 from memsync.agents.notes import Matched, parent_id, scope_of
 from memsync.agents.session import RecallSession
@@ -24,6 +23,18 @@ _LINE: Final = re.compile(
 )
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 _LOOKED_AT = 50  # sessions, the latest first
+
+
+class Past(NamedTuple):
+    """What a session has of before: all of it, or the ids that `stay`; those that come `first` are needed now.
+
+    `alone`: and nothing but those.
+    """
+
+    is_kept: bool = False
+    stay: Sequence[str] = ()
+    first: Sequence[str] = ()
+    alone: bool = False
 
 
 def find_past(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any]) -> Past:

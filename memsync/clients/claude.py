@@ -5,7 +5,7 @@ PreCompact may still be blocked, and PostCompact comes after the new context was
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from memsync.clients.facts import (
     ANY,
@@ -20,7 +20,7 @@ from memsync.clients.facts import (
     any_of,
     both,
     group,
-    run,
+    run_in_ms,
     server,
 )
 
@@ -74,11 +74,6 @@ _QWEN_HOOKS: Final = (
 )
 
 
-def _spell_for_qwen(hook: Hook, client: str) -> dict[str, Any]:
-    """Return the handler: Qwen's hooks once counted milliseconds; from 1,000 on it still reads them so, and older versions read nothing else."""
-    return {"name": f"memsync-{hook.name}", **run(hook, client), "timeout": hook.limit * 1000}
-
-
 QWEN: Final = Client(
     name="qwen",
     title="Qwen Code",
@@ -91,7 +86,7 @@ QWEN: Final = Client(
             ".qwen/settings.json",
             "settings.json",
             (
-                *group("qwen", _QWEN_HOOKS, _spell_for_qwen),
+                *group("qwen", _QWEN_HOOKS, run_in_ms),
                 server(),
                 *allow("permissions", "allow", pattern="mcp__memsync__{}"),
             ),

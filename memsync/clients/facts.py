@@ -151,6 +151,11 @@ def run(hook: Hook, client: str) -> dict[str, Any]:
     return {"type": "command", "command": command(hook, client), "timeout": hook.limit}
 
 
+def run_in_ms(hook: Hook, client: str) -> dict[str, Any]:
+    """Return the handler with a name, and the time limit in milliseconds: so Gemini CLI reads it, and Qwen Code from 1,000 on."""
+    return {"name": f"memsync-{hook.name}", **run(hook, client), "timeout": hook.limit * 1000}
+
+
 def group(
     client: str, hooks: Iterable[Hook], handler: Callable[[Hook, str], Mapping[str, Any]] = run
 ) -> tuple[Entry, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from memsync.clients.facts import Client, File, Home, Hook, allow, any_of, group, nested, run, server, typed
+from memsync.clients.facts import Client, File, Home, Hook, allow, any_of, group, nested, run_in_ms, server, typed
 
 _TOOLS: Final = any_of(
     *"read_file read_many_files write_file replace run_shell_command search_file_content grep_search glob list_directory web_fetch".split()
@@ -27,11 +27,6 @@ _HOOKS: Final = (
     Hook("SessionEnd", "session-end", 5),
 )
 _CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
-
-
-def _handler(hook: Hook, client: str) -> dict[str, Any]:
-    """Return the handler: Gemini counts in milliseconds, and asks the user about a hook by its name."""
-    return {"name": f"memsync-{hook.name}", **run(hook, client), "timeout": hook.limit * 1000}
 
 
 def without_context(prompt: str) -> str:
@@ -68,7 +63,7 @@ GEMINI: Final = Client(
         File(
             ".gemini/settings.json",
             "settings.json",
-            (*group("gemini", _HOOKS, _handler), server(), *allow("tools", "allowed", pattern="mcp_memsync_{}")),
+            (*group("gemini", _HOOKS, run_in_ms), server(), *allow("tools", "allowed", pattern="mcp_memsync_{}")),
             form="json+comments",
         ),
     ),

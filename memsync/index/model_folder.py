@@ -79,9 +79,7 @@ class Folder:
             try:
                 values = encode(list(texts))
             except Exception as error:  # whatever a model and its libraries raise, words still answer
-                raise EmbedderFailed(
-                    f"{self.path}: {one_line(f'{type(error).__name__}: {error}', 300)}; {_REMEDY}"
-                ) from error
+                raise EmbedderFailed(f"{self.path}: {_describe(error)}; {_REMEDY}") from error
         return unit(values, len(texts))
 
     @cached_property
@@ -95,12 +93,14 @@ class Folder:
                 from memsync import origin
 
                 raise EmbedderFailed(
-                    f"{self.kind} cannot be imported ({one_line(f'{type(error).__name__}: {error}', 300)}); {origin.advice(self.kind)} brings it"
+                    f"{self.kind} cannot be imported ({_describe(error)}); {origin.advice(self.kind)} brings it"
                 ) from error
             except Exception as error:  # tokenizers raises Exception itself, and every format has its own
-                raise EmbedderFailed(
-                    f"{self.path}: {one_line(f'{type(error).__name__}: {error}', 300)}; {_REMEDY}"
-                ) from error
+                raise EmbedderFailed(f"{self.path}: {_describe(error)}; {_REMEDY}") from error
+
+
+def _describe(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}", 300)
 
 
 def model2vec(path: Path) -> Folder:

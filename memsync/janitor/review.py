@@ -14,7 +14,7 @@ from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.edits import unarchive
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Scope, as_scope, content_hash, new_id, tick
+from memsync.records import SCOPES, Scope, as_scope, content_hash, tick
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
 from memsync.system.texts import count
 
@@ -164,7 +164,7 @@ def reverse(project: Project, row: Row) -> Reversed:
             return Reversed(entry=None, reason=f"{same.id} says the same, so nothing was brought back")
         if not memory.id or any(other.get(memory.id) for other in project.stores.values()):
             now = tick(project.clock(), None)
-            id_ = new_id(memory.content, now, is_taken=project.stores.is_taken, count=project.stores.count_ids())
+            id_ = project.stores.make_id(memory.content, now)
             memory = memory._replace(id=id_, updated_at=now)
             store.add([memory])
         else:

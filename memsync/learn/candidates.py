@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
+from memsync.errors import AmbiguousId, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.format.scopes import read_scope
 from memsync.format.textdiff import diff_lines
@@ -86,9 +86,7 @@ class Candidates:
             InvalidSkill: it could not be written as it is.
         """
         check.clean_name(name)
-        wrong = [problem for problem in check.check(data, name) if not problem.harmless]
-        if wrong:
-            raise InvalidSkill(f"line {wrong[0].number} of the draft: {wrong[0].why}")
+        check.refuse(data, name, "draft")
         folder = self._folder_of_skill(name)
         folder.drop_skill(name)
         folder.write_skill(name, data)
@@ -377,11 +375,7 @@ class _Folder:
         return [make_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
 
     def write_memories(self, proposals: Iterable[Proposal]) -> None:
-        path = self.path / _MEMORIES
-        rows = b"".join(codec.encode(make_record(one)) + b"\n" for one in proposals)
-        was, _ = files.read(path)
-        if rows != was:
-            files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
+        self._rewrite(_MEMORIES, lambda _: b"".join(codec.encode(make_record(one)) + b"\n" for one in proposals))
 
     def read_rejected(self) -> set[str]:
         """Return the hashes of the texts that nobody wants proposed again."""
@@ -395,10 +389,15 @@ class _Folder:
             files.append(self.path / _REJECTED, rows.encode(), private=self.place.private)
 
     def drop_rejected(self, hashes: Collection[str]) -> None:
-        path = self.path / _REJECTED
+        def leave_out(was: bytes) -> bytes:
+            return b"".join(row + b"\n" for row in was.split() if row.decode("ascii", "replace") not in hashes)
+
+        self._rewrite(_REJECTED, leave_out)
+
+    def _rewrite(self, name: str, change: Callable[[bytes], bytes]) -> None:
+        path = self.path / name
         was, _ = files.read(path)
-        rows = b"".join(row + b"\n" for row in was.split() if row.decode("ascii", "replace") not in hashes)
-        if rows != was:
+        if (rows := change(was)) != was:
             files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
 
     def add(self, skills: Mapping[str, bytes], other: _Folder) -> None:

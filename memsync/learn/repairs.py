@@ -106,9 +106,9 @@ def _explain_rule(rule: str, one: Tried, after: Sequence[Tried]) -> Lesson | Non
     )  # by a search, not by a linter
     if line is None or is_found or has("trivial", rule):
         return None
-    command = head_of(_last_command(one.call.command))
+    command = head_of(one.call.command.rpartition("&&")[2])
     passed = next(
-        (at for at, later in enumerate(after) if _runs(later.call, command) and f"{rule})" not in later.result.text),
+        (at for at, later in enumerate(after) if command in later.call.command and f"{rule})" not in later.result.text),
         None,
     )
     if not command or passed is None:
@@ -129,14 +129,6 @@ def _generalize(message: str) -> str:
     text = re.sub(r"\b\d+\b", "N", text)
     named = text.find(": ", 25)
     return text[: named if named > 0 else None][:_SHORT].strip(" :;.")
-
-
-def _last_command(line: str) -> str:
-    return line.rpartition("&&")[2]
-
-
-def _runs(call: Call, command: str) -> bool:
-    return command in call.command
 
 
 def _find_change(name: str, code: str, edits: Iterable[Tried]) -> tuple[str, str] | None:

@@ -132,11 +132,6 @@ def _import_sdk(name: str) -> Any:
         raise LlmNotConfigured(why) from None
 
 
-def _open_http(sdk: Any, at: Server) -> Any:
-    # A redirect would carry the key and the memories to a server that nobody chose; a proxy cannot reach this machine.
-    return sdk.DefaultHttpxClient(follow_redirects=False, trust_env=not at.is_local)
-
-
 class Sdk(ABC):
     """A vendor's protocol, spoken by the vendor's own package."""
 
@@ -151,7 +146,8 @@ class Sdk(ABC):
         """Return what the model writes."""
         sdk, at = _import_sdk(self.vendor), self._at
         with (
-            _open_http(sdk, at) as http,
+            # A redirect would carry the key and the memories to a server that nobody chose; a proxy cannot reach this machine.
+            sdk.DefaultHttpxClient(follow_redirects=False, trust_env=not at.is_local) as http,
             getattr(sdk, self.client)(
                 api_key=at.key or "none", base_url=at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,

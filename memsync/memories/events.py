@@ -368,12 +368,17 @@ def as_blame(found: Sequence[tuple[str, Event]], remarks: Sequence[str]) -> dict
     return {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": remarks}
 
 
-@contextmanager
-def at(project: Project, rev: str) -> Iterator[Project]:
-    """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees."""
+def _read_at(project: Project, rev: str) -> tuple[Commit, bytes | None]:
     files = files_of(project)
     commit = history.resolve(files.root, rev)
     (data,) = history.read(files.root, [(commit.id, files.path)])
+    return commit, data
+
+
+@contextmanager
+def at(project: Project, rev: str) -> Iterator[Project]:
+    """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees."""
+    _, data = _read_at(project, rev)
     with TemporaryDirectory(prefix="memsync-") as directory:
         root = Path(directory)
         loaded = project.with_settings(author=project.author or "").loaded
@@ -423,9 +428,7 @@ def restore(project: Project, ref: str, rev: str | None = None) -> Remembered:
 
 
 def _version_at(project: Project, ref: str, rev: str) -> tuple[str, bytes, str]:
-    files = files_of(project)
-    commit = history.resolve(files.root, rev)
-    (data,) = history.read(files.root, [(commit.id, files.path)])
+    commit, data = _read_at(project, rev)
     lines = live_lines(data)
     try:
         id_ = find_id(ref, lines)

@@ -53,7 +53,6 @@ from memsync.records import (
     check_words,
     content_hash,
     names_of,
-    new_id,
     shown_id,
     take_over,
     tick,
@@ -324,7 +323,7 @@ class _Write:
     def _give_id(self) -> Memory:
         project, memory = self.project, self.draft.memory
         now = tick(project.clock(), None)
-        id_ = new_id(memory.content, now, is_taken=project.stores.is_taken, count=project.stores.count_ids())
+        id_ = project.stores.make_id(memory.content, now)
         return memory._replace(id=id_, created_at=now, updated_at=now)
 
     def _log(self, found: Found, decision: str, reason: str, rejected: bytes | None = None) -> None:

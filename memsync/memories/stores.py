@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
 from memsync.memories.index_file import find_place
-from memsync.records import Memory, Scope, as_scope, find_id
+from memsync.records import Memory, Scope, as_scope, find_id, new_id
 from memsync.store.files import make_dirs
 from memsync.store.identity import key_file, read_mark, write_key, write_mark
 from memsync.store.local_history import take_over
@@ -129,6 +130,10 @@ class Stores(Mapping[Scope, Store]):
     def count_ids(self) -> int:
         """Return how many ids there are."""
         return sum(map(len, self._stores.values()))
+
+    def make_id(self, content: str, now: datetime) -> str:
+        """Return an id for a new record that says *content*, as short as the stores allow."""
+        return new_id(content, now, is_taken=self.is_taken, count=self.count_ids())
 
 
 def keep_key(layout: Layout) -> None:

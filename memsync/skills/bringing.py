@@ -14,7 +14,7 @@ from memsync.records import SKILL_PREFIX, Scope, new_id
 from memsync.skills import check, file
 from memsync.skills import file as skillfile
 from memsync.skills.entries import SkillEntry
-from memsync.skills.skills import Skills, refuse_invalid
+from memsync.skills.skills import Skills
 from memsync.skills.store import SKILL_FILE, SkillStore
 from memsync.store import files
 from memsync.system.home import find_home
@@ -96,7 +96,7 @@ def _read(project: Project, folder: Path, scope: Scope, *, is_named: bool) -> _G
         data = beside.pop(SKILL_FILE).read_bytes()
         others = [path.read_bytes() for path in beside.values()] if scope != "private" else []
     data = _take_scope(check.fix(data, name), folder, is_named=is_named)
-    refuse_invalid(data, name)
+    check.refuse(data, name, "SKILL.md")
     for text in (data, *others):
         skills.refuse_secret(text, scope)
     id_ = file.read(data, name).skill.id

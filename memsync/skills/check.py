@@ -120,6 +120,17 @@ def is_triggered(pattern: str, text: str) -> bool:
         return False
 
 
+def refuse(data: bytes, folder: str, what: str) -> None:
+    """Refuse the file of the skill in *folder*, which is called *what*, if something other than harmless is wrong with it.
+
+    Raises:
+        InvalidSkill
+    """
+    wrong = [problem for problem in check(data, folder) if not problem.harmless]
+    if wrong:
+        raise InvalidSkill(f"line {wrong[0].number} of the {what}: {wrong[0].why}")
+
+
 def check(data: bytes, folder: str) -> list[Problem]:
     """Return what is wrong with the file of the skill in *folder*, by line. Harmless: every client and the validator accept it."""
     file = read(data, folder)

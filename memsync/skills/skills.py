@@ -194,7 +194,7 @@ class Skills:
         }
         data = file.make(_clean_text(instructions), {key: value for key, value in fields.items() if value})
         data = check.fix(data, name)
-        refuse_invalid(data, name)
+        check.refuse(data, name, "SKILL.md")
         self.refuse_secret(data, store.place.scope)
         with store.writing():
             store.create(name, data)
@@ -391,17 +391,6 @@ _CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "trigger_pattern": check.clean_trigger,
     "tags": clean_tags,
 }
-
-
-def refuse_invalid(data: bytes, name: str) -> None:
-    """Refuse a SKILL.md that not every client loads.
-
-    Raises:
-        InvalidSkill
-    """
-    wrong = [problem for problem in check.check(data, name) if not problem.harmless]
-    if wrong:
-        raise InvalidSkill(f"line {wrong[0].number} of the SKILL.md: {wrong[0].why}")
 
 
 def _mark_scope(entry: SkillEntry) -> bytes:

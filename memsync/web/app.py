@@ -43,7 +43,7 @@ def build(live: Live, keys: Keys, changes: Changes, checkup: health.Checkup) -> 
     """Return the application that shows the project of *live* to who has the *keys*."""
     waiting = Waiting(checkup.copies)
     live.when_shut(waiting.stop)
-    desk = Desk(live, keys, changes, (Shelf(), hub.Questions(), past.Readings(), waiting, checkup))
+    desk = Desk(live, keys, changes, (Shelf(checkup.index), hub.Questions(), past.Readings(), waiting, checkup))
 
     async def stream(_: Request) -> StreamingResponse:
         return StreamingResponse(changes.listen(), media_type="text/event-stream")

@@ -20,10 +20,8 @@ from memsync.memories.links import links_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.records import SCOPES, Memory, names_of, sent_id, shown_id
-from memsync.system.beside import Beside
 from memsync.web import pages
 from memsync.web.desk import Given, Page, Routes, plain_lines
-from memsync.web.health import Checkup
 from memsync.web.shelf import Shelf
 
 routes = Routes()
@@ -98,15 +96,15 @@ class Found(NamedTuple):
     seconds: float | None = None  # for which the index has been made; until then rows have all words as they are typed
 
 
-@routes.reads("/memories", Shelf, Checkup)
-def show_list(shelf: Shelf, checkup: Checkup, project: Project, given: Given) -> Page:
+@routes.reads("/memories", Shelf)
+def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the page *Memories*."""
     offset = given.number("offset", 0, most=_MOST)
     query = given.get("q")
     limit = max(given.number("shown", 0, most=_MOST), _FOUND if query else _ROWS)
     filters = read_filters(project, given)
     found = (
-        _search(shelf, checkup.index, project, query, filters, offset, limit)
+        _search(shelf, project, query, filters, offset, limit)
         if query
         else _list(shelf, project, given, filters, offset, limit)
     )
@@ -166,10 +164,9 @@ def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
     return keep
 
 
-def _search(
-    shelf: Shelf, making: Beside, project: Project, query: str, filters: Filters, offset: int, limit: int
-) -> Found:
-    found, is_locked = None, making.is_going and project.finder.is_lean and not project.finder.file.describe()["fresh"]
+def _search(shelf: Shelf, project: Project, query: str, filters: Filters, offset: int, limit: int) -> Found:
+    found, making = None, shelf.index
+    is_locked = making.is_going and project.finder.is_lean and not project.finder.file.describe()["fresh"]
     if not is_locked:
         with suppress(NotIndexed):
             found = project.search(query, filters, limit=offset + limit + 1)

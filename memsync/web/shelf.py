@@ -19,6 +19,7 @@ from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, sort_types
 from memsync.store.state import Usage
 from memsync.store.store import Store
+from memsync.system.beside import Beside
 
 _NEVER: Final = Usage(0, None)
 _FRESH: Final = timedelta(minutes=10)  # importance fades by the month
@@ -82,9 +83,13 @@ class Look(NamedTuple):
 
 
 class Shelf:
-    """Keeps what the last look found, for as long as the project is there. The caller lets in one thread at a time."""
+    """Keeps what the last look found, for as long as the project is there. The caller lets in one thread at a time.
 
-    def __init__(self) -> None:
+    `index`: the process that makes the index of a large store.
+    """
+
+    def __init__(self, index: Beside) -> None:
+        self.index = index
         self._looks: WeakKeyDictionary[Project, Look] = WeakKeyDictionary()
 
     def look(self, project: Project) -> Look:

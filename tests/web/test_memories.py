@@ -11,6 +11,7 @@ from helpers import until
 
 from memsync import Memsync
 from memsync.cli import app
+from memsync.system.beside import Beside
 from memsync.web import past
 from memsync.web.shelf import Shelf
 
@@ -257,7 +258,7 @@ def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, 
 
 def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, line):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    shelf, project = Shelf(), Memsync.open(repo.root)
+    shelf, project = Shelf(Beside(repo.root, "index", "rebuild")), Memsync.open(repo.root)
     assert shelf.look(project).choices is shelf.look(project).choices
     seen = weakref.ref(project)
     del project
@@ -267,7 +268,7 @@ def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, l
 
 def test_no_memory_is_looked_at_again_because_another_process_screens_them(repo, line):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    shelf = Shelf()
+    shelf = Shelf(Beside(repo.root, "index", "rebuild"))
     with Memsync.open(repo.root) as project, Memsync.open(repo.root) as other:
         other.state("project").record_use([("mm-aaaaaa", project.clock())])
         before = shelf.look(project).choices
