@@ -125,7 +125,8 @@ def commands(tree: Tree) -> Iterator[Fact]:
     ci = "\n".join(tree.text(path) for path in _list_workflows(tree))
     for one in chain(_read_targets(tree), _read_tables(tree), _read_scripts(tree)):
         is_first = one.goal in _FIRST
-        runs = re.search(rf"(?<![\w/-]){re.escape(one.line)}(?![\w-])", ci) is not None
+        is_named = re.search(rf"(?<![\w/-]){re.escape(one.line)}(?![\w-])", ci) is not None
+        runs = is_named and one.line != "tox"  # which is also installed
         importance = 0.7 + 0.1 * (one.goal in ("test", "check")) if is_first else 0.6
         where = locate(tree, one.path, *one.needles)
         content = f"`{one.line}`{one.does}{', as CI does' if runs else ''}."
@@ -171,6 +172,9 @@ def _read_tables(tree: Tree) -> Iterator[_Command]:
     manager = next((name for name, lock in lock_of if lock in tree.names), "npm")
     yield from _read_runs(tree, "package.json", "scripts", "js.script", f"{manager} run")
     yield from _read_runs(tree, _find_first(tree, "mise.toml", ".mise.toml"), "tasks", "mise", "mise run")
+    yield from _read_runs(tree, _find_first(tree, "Taskfile.yml", "Taskfile.yaml"), "tasks", "task", "task")
+    if re.search(r"^\[testenv\](?:\n(?!\[).*)*?\bpytest\b", tree.text("tox.ini"), re.MULTILINE):
+        yield _Command("tox", "tox", "test", " runs the tests", "tox.ini", ("[testenv]",))
     for name in _choose_goals(_TOX.findall(tree.text("tox.ini"))):
         does = " is an environment of tox.ini"
         yield _Command(f"tox.{name}", f"tox -e {name}", name, does, "tox.ini", (f"testenv:{name}",))
@@ -185,12 +189,21 @@ def _read_runs(tree: Tree, path: str, table: str, key: str, runner: str) -> Iter
     found = value_at(tree.data(path), table) if path else None
     runs: dict[str, Any] = found if isinstance(found, dict) else {}
     for name in _choose_goals(runs):
-        run = runs[name].get("run") if isinstance(runs[name], dict) else runs[name]
+        run = _find_run(runs[name])
         if isinstance(run, str) and "no test specified" not in run:
-            is_plain = len(run) <= _SHORT and not set("\n`") & set(run.strip())
+            run = run.replace("{{.CLI_ARGS}}", "").strip()
+            is_plain = 0 < len(run) <= _SHORT and not set("\n`") & set(run)
             does = f" runs `{run}`" if is_plain else f" is in {path}"
-            needles = (f'"{name}":', f"tasks.{name}", f"{name} =")
+            needles = (f'"{name}":', f"tasks.{name}", f"{name} =", f"  {name}:")
             yield _Command(f"{key}.{name}", f"{runner} {name}", name, does, path, needles)
+
+
+def _find_run(told: Any) -> Any:
+    """Return the command of a script or task: as it stands, or the one of a table; "" where there are several."""
+    if not isinstance(told, dict):
+        return told
+    runs = told.get("run") or told.get("cmd") or told.get("cmds")
+    return runs if isinstance(runs, str) else runs[0] if isinstance(runs, list) and len(runs) == 1 else ""
 
 
 def _read_scripts(tree: Tree) -> Iterator[_Command]:
@@ -331,9 +344,10 @@ def _find_first_paragraph(text: str) -> tuple[int, str] | None:
         if not in_code and _PROSE.match(row):
             block.append(row.strip())
         elif block:
-            said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block)).replace("**", "")
+            said = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", " ".join(block)).replace("**", "")
+            said = re.sub(r"`([^`<]+?)(?: <[^`]*>)?`_", r"\1", said)
             said = f"{said.rpartition('. ')[0]}." if said.endswith(":") and ". " in said else said
-            if len(said) >= 30 and not re.fullmatch(r"[=-]{3,}", row.strip()):
+            if len(said) >= 30 and said.count(" | ") < 2 and not re.fullmatch(r"[=-]{3,}", row.strip()):
                 whole, end, _ = said[:300].rpartition(". ")
                 return number - len(block), said if len(said) <= 300 else whole + end.strip()
             block = []

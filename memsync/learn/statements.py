@@ -108,5 +108,5 @@ def _find_points(rows: Sequence[_Row], number: int) -> list[_Row]:
 
 def _strip_markup(text: str) -> str:
     """Return *text* without markup; what stands in backticks keeps every character."""
-    parts = re.split(r"(`[^`]*`)", _LINK.sub(r"\1", text))
+    parts = re.split(r"(`[^`]*`)", re.sub(r"(\*\*|__)(`[^`]*`)\1", r"\2", _LINK.sub(r"\1", text)))
     return " ".join("".join(part if part.startswith("`") else _MARKUP.sub(r"\2", part) for part in parts).split())

@@ -14,7 +14,7 @@ PYTHON = {
     "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n\n[project]\nname = "x"\nrequires-python = ">=3.10"\n'
     '\n[project.scripts]\nserve = "x:main"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n\n[tool.ruff]\nfix = true\n',
     "uv.lock": "version = 1\n",
-    "tox.ini": "[tox]\n[testenv:lint]\ncommands = ruff check\n",
+    "tox.ini": "[tox]\n[testenv]\ncommands =\n    pytest {posargs}\n[testenv:lint]\ncommands = ruff check\n",
     "noxfile.py": "import nox\n\n\n@nox.session(python=False)\ndef tests(session):\n    session.run('pytest')\n",
     "scripts/check": "#!/bin/sh -e\n# types, style and coverage\ncoverage report --fail-under=100\n",
     "src/x/__init__.py": "",
@@ -36,6 +36,7 @@ NODE = {
 GO = {
     "go.mod": "module example.org/z\n\ngo 1.22\n",
     ".golangci.yml": "linters:\n",
+    "Taskfile.yml": "version: '3'\ntasks:\n  docs:\n    cmds:\n      - go doc {{.CLI_ARGS}}\n  release:\n    cmds:\n      - git tag\n      - git push\n",
     "Makefile": "BIN := z\n.PHONY: test\n\ntest: ## run the tests with the race detector\n\tgo test -race ./...\n\nlint:\n\tgolangci-lint run\n\nbuild:\n\tgo build -o $(BIN)\n\tls\n\nclean:\n\trm z\n",
 }
 RUST = {
@@ -65,7 +66,8 @@ WANTED = {
             "This project supports Python >=3.10.": "pyproject.toml:6",
             "Python dependencies are managed with uv (uv.lock is committed).": "uv.lock:1",
             "pytest collects tests from `tests`.": "pyproject.toml:12",
-            "`tox -e lint` is an environment of tox.ini.": "tox.ini:2",
+            "`tox` runs the tests.": "tox.ini:2",
+            "`tox -e lint` is an environment of tox.ini.": "tox.ini:5",
             "`nox -s tests` is a session of noxfile.py.": "noxfile.py:5",
             "`scripts/check`: types, style and coverage.": "scripts/check:1",
             "From README.md: A lightweight toolkit for web things, with batteries.": "README.md:5",
@@ -92,6 +94,8 @@ WANTED = {
             "`make test`: run the tests with the race detector.": "Makefile:4",
             "`make lint` runs `golangci-lint run`.": "Makefile:7",
             "`make build` is a target of the Makefile.": "Makefile:10",
+            "`task docs` runs `go doc`.": "Taskfile.yml:3",
+            "`task release` is in Taskfile.yml.": "Taskfile.yml:6",
         },
     ),
     "rust": (
@@ -316,3 +320,20 @@ def test_what_was_approved_keeps_where_it_can_be_updated_after_a_clone(project, 
     project.close()
     assert '"scanned":"python.version ' in repo.memories.read_text()
     assert Candidates(project).memories() == []
+
+
+def test_of_a_readme_the_first_sentence_is_told_without_markup_and_not_a_row_of_links(tmp_path):
+    (tmp_path / "README.md").write_text(
+        "# x\n\n[Site](https://x) | [Docs](https://y) | [Issues](https://z)\n\nBuilt on [the Elm way][elm] for `billing <https://b>`_.\n"
+    )
+    assert [fact.content for fact in scan(tmp_path)] == ["From README.md: Built on the Elm way for billing."]
+
+
+def test_where_something_else_is_written_and_what_is_bold_in_backticks(tmp_path):
+    (tmp_path / ".gobby").mkdir()
+    (tmp_path / "CLAUDE.md").write_text(
+        "- docs/testing.md — How to test\n- **`src/lexer.rs`** — Tokenizer with 80 kinds\n"
+    )
+    with Memsync.open(tmp_path, env={"MEMSYNC_HOME": str(tmp_path / "home")}) as project:
+        found = [one.memory.content for one in start(project, dry_run=True).proposed]
+    assert found == ["`src/lexer.rs` — Tokenizer with 80 kinds"]
