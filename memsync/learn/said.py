@@ -193,7 +193,7 @@ def _drop_deictic(said: str) -> str:
 
 def _lasts(said: str, message: _Message) -> bool:
     """Tell whether a sentence of the user states a rule, a decision, who does what, what is liked, or a fact."""
-    words = re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]{2}|[\w'’-]+", said)
+    words = re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]{2}|[A-Za-zÀ-ÿ0-9_'’-]+", said)
     may_be_short = has("rule", said) or has("rather", said) or (message.is_told and has("policy", said))
     if len(words) < _FEWEST - may_be_short or len(said) > _LONGEST:
         return False

@@ -88,6 +88,9 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
         ),
         ("aqui usamos commits convencionais", "Usamos commits convencionais."),
         ("推送之前先问我", "推送之前先问我。"),
+        ("A partir de ahora los commits van en inglés", "A partir de ahora los commits van en inglés."),
+        ("いいえ、npmではなくpnpmを使っています", "npmではなくpnpmを使っています。"),
+        ("mainに直接pushしないでください", "mainに直接pushしないでください。"),
         ("決済APIはUI層から呼ばないでください", "決済APIはUI層から呼ばないでください。"),
     ],
 )
