@@ -177,6 +177,18 @@ def test_few_modules_lie_outside_of_the_rooms():
     assert len(list(PACKAGE.glob("*.py"))) <= 6
 
 
+def test_the_rooms_are_few_enough_to_know():
+    assert len({path.parent for path in MODULES} - {PACKAGE}) <= 20
+
+
+def test_no_way_through_the_imports_is_much_longer_than_the_longest_one_is_now():
+    @functools.cache
+    def floors(name: str) -> int:
+        return 1 + max(map(floors, graph()[name]), default=0)
+
+    assert max(map(floors, graph())) <= 33
+
+
 def test_the_unit_tests_lie_in_the_rooms_of_what_they_test():
     folders = {path.name for path in (PACKAGE.parent / "tests" / "unit").iterdir() if any(path.glob("test_*.py"))}
     assert folders - set(ROW_OF) == set()

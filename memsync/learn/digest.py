@@ -149,17 +149,12 @@ def _find_purposes(words: Iterable[str]) -> set[str]:
     return {_BY_WORD[word] for word in words if word in _BY_WORD}
 
 
-def is_correction(text: str) -> bool:
-    """Tell whether *text*, said after an agent has acted, is against what it did."""
-    return has("corrects", text)
-
-
 def _find_corrections(steps: Sequence[Step]) -> tuple[Correction, ...]:
     found = []
     has_acted = False
     for step in steps:
         if isinstance(step, Said) and step.by == "user":
-            if has_acted and is_correction(step.text):
+            if has_acted and has("corrects", step.text):
                 found.append(Correction(step.text, step.line))
         else:
             has_acted = True

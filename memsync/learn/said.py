@@ -12,7 +12,6 @@ from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
 from memsync.index.dedup import decide
-from memsync.learn.digest import is_correction
 from memsync.learn.rules import find_languages, has, list_rules, pattern
 from memsync.learn.statements import statements
 from memsync.learn.transcripts import Call, Step
@@ -57,7 +56,7 @@ def lessons(steps: Sequence[Step]) -> list[Lesson]:
         if isinstance(step, Call) or step.by == "agent":
             continue
         found = _take_back(found, step.text)
-        is_told = step.refused is not None or (number > 0 and is_correction(step.text))
+        is_told = step.refused is not None or (number > 0 and has("corrects", step.text))
         by: Source = "refused" if step.refused else "corrected" if is_told else "user"
         anchors = _find_anchors(step.refused)
         for part in _split_typed(step.text):

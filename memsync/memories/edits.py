@@ -102,9 +102,7 @@ def pin_again(project: Project, ref: str, scope: Scope | None, was: Memory | Non
     entry, root = get_own(project, ref, scope), project.layout.root
     store = project.store_to_write(entry.scope)
     with store.writing():
-        old = get_live(store, entry.id)
-        if was not in (None, old):
-            raise Changed(shown_id(old.id))
+        old = get_live(store, entry.id, was)
         pins = pin_now(old.anchors, root) if root else old.anchors
         memory = edit(project, store, old, {"anchors": list(pins) or None}) if pins != old.anchors else old
     return record_entry(project, entry.scope, memory, "updated")
@@ -151,15 +149,19 @@ def follow_moves(project: Project, store: Store) -> int:
     return len(moved)
 
 
-def get_live(store: Store, id_: str) -> Memory:
+def get_live(store: Store, id_: str, was: Memory | None = None) -> Memory:
     """Return the live memory *id_*.
 
     Raises:
         MemoryNotFound: another process removed it while we waited for the lock.
+        Changed: it is not what it *was*.
     """
-    if memory := store.get(id_):
-        return memory
-    raise MemoryNotFound(id_)
+    memory = store.get(id_)
+    if memory is None:
+        raise MemoryNotFound(id_)
+    if was not in (None, memory):
+        raise Changed(shown_id(id_))
+    return memory
 
 
 def refuse_copy(store: Store, id_: str, content: str) -> None:
@@ -243,9 +245,7 @@ def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True
     entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)
     with store.writing():
-        old = get_live(store, entry.id)
-        if was not in (None, old):
-            raise Changed(shown_id(old.id))
+        old = get_live(store, entry.id, was)
         store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)
     return entry
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync.errors import Changed, closest
+from memsync.errors import closest
 from memsync.format import codec
 from memsync.index.dedup import MERGED, Verdict
 from memsync.index.likeness import find_lost
@@ -53,7 +53,6 @@ from memsync.records import (
     check_words,
     content_hash,
     names_of,
-    shown_id,
     take_over,
     tick,
 )
@@ -378,9 +377,7 @@ def update(
     new_type = _explain_type(project, wanted.get("memory_type", DEFAULT_TYPE))
     while True:
         with store.writing():
-            old = get_live(store, entry.id)
-            if was not in (None, old):
-                raise Changed(shown_id(old.id))
+            old = get_live(store, entry.id, was)
             changes = _find_changes(project, entry.scope, old, wanted)
             look: Look | None = Look(())
             if text := changes.get("content"):
