@@ -27,14 +27,14 @@ from memsync.records import Memory
 if TYPE_CHECKING:
     from psycopg import Connection
 
-BY_WORDS: Final = 250
-BY_MEANING: Final = 250
+BY_WORDS: Final = 150
+BY_MEANING: Final = 100  # on 11 suites among 103,279 records 250 of each found no more
 _FURTHER: Final = (1, 4, 16)  # times as many, where most of them are copies of each other
 _ENOUGH: Final = 60  # different texts: more are not ranked for an answer
 FEW: Final = 30_000  # records below which all their vectors are compared
 _LEAST_TERMS: Final = 2
 _MOST_TERMS: Final = 12
-_POSTINGS: Final = 20_000  # that one query reads at most, beyond its rarest terms, and of one term at all
+_POSTINGS: Final = 10_000  # that one query reads at most, beyond its rarest terms, and of one term at all
 _WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
 _CLOSE: Final = 1_000  # words with most trigrams in common, of which it is known then how many more they have
 _LIKE: Final = 64  # words that are compared with an unknown one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -36,8 +36,6 @@ LONGEST: Final = 8_192  # characters of a query
 _TOKENIZER: Final = Tokenizer()
 _SYNONYMS: Final = Synonyms(_TOKENIZER.terms)
 _DEFAULTS: Final = Settings()
-_USUAL: Final = slice(4, 10)  # places among the answers of one repository that tell what others of it score
-_BY_CHANCE: Final = 0.5  # share of that which is taken off: of .3 to .6 none was better on 16 suites, and .7 was worse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,26 +162,8 @@ def _ask(
     def allow(_: object, memory: Memory) -> float | None:
         return effective_importance(memory, None, now, _DEFAULTS)
 
-    ranking = sample.answer(text, query, limit=max(limit, WEIGHED), allow=allow)
-    matches = _lift_outstanding(ranking.matches, sample.scores, nominees.repository)
-    return nominees, ranking._replace(matches=tuple(matches[:limit]))
-
-
-def _lift_outstanding(
-    matches: Sequence[Match], scores: Iterable[tuple[float, int]], repository: Callable[[int], int]
-) -> list[Match]:
-    """Return *matches* by how far each stands out of its own repository too, near-copies last.
-
-    Of long texts, and of many, some share words with any question. So what the fifth to tenth of a repository score says
-    how much that is worth there; *scores*, falling, are of all that was looked at.
-    """
-    falling: dict[int, list[float]] = {}
-    for score, slot in scores:
-        falling.setdefault(repository(slot), []).append(score)
-    if len(falling) < 2:
-        return [*matches]
-    by_chance = {repo: _BY_CHANCE * sum(some[_USUAL]) / (_USUAL.stop - _USUAL.start) for repo, some in falling.items()}
-    return sorted(matches, key=lambda one: (one.copy_of is not None, by_chance[repository(one.slot)] - one.order))
+    ranking = sample.answer(text, query, limit=max(limit, WEIGHED), allow=allow, repository=nominees.repository)
+    return nominees, ranking._replace(matches=ranking.matches[:limit])
 
 
 def _usable(about: Mapping[str, str], meaning: Meaning | None) -> tuple[Meaning | None, str]:
