@@ -1,10 +1,15 @@
-"""Which files of a repository tell agents how to work."""
+"""Which files of a repository tell agents how to work, and what files and folders it has."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import Final
+
+from memsync.store.tree import Tree
 
 _NAMED: Final = re.compile(
     r"(?:.*/)?(?:CLAUDE|AGENTS?|GEMINI|QWEN|SKILL)\.md$|(?:.*/)?\.(?:cursor|windsurf)rules$|(?:.*/)?\.clinerules(?:/.*\.md)?$"
@@ -29,6 +34,8 @@ _ELSEWHERE: Final = re.compile(
     re.IGNORECASE,
 )
 
+_FOR_PEOPLE: Final = frozenset("md mdx mdc rst txt lock svg png jpg jpeg gif ico woff woff2 pdf zip gz map".split())
+
 
 def is_instruction(path: str) -> bool:
     """Tell whether *path* is a file that an agent is given to work here."""
@@ -48,3 +55,60 @@ def is_elsewhere(path: str) -> bool:
 def is_task(path: str) -> bool:
     """Tell whether the instruction file *path* says how to do a task, and not how the repository is."""
     return bool(re.search(r"(?:^|/)(?:skills|agents|commands?|prompts)/|(?:^|/)SKILL\.md$", path))
+
+
+class Ground:
+    """The files and folders of a tree, to ask whether something is there, under its whole path or the end of it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.names = tree.names
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder that has a file of git's somewhere in it."""
+        found: set[str] = set()
+        for path in self.names:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files and folders of each name, in small letters."""
+        found = defaultdict(list)
+        for path in (*self.names, *self.folders):
+            found[path.rpartition("/")[2].lower()].append(path)
+        return dict(found)
+
+    def list_named(self, name: str) -> list[str]:
+        """Return the files and folders that are called *name*, but for capitals."""
+        return self._by_name.get(name.lower(), [])
+
+    def has(self, path: str) -> bool:
+        """Tell whether *path*, from the root, is a file or folder of git's, or stands in the work tree all the same."""
+        if path in self.names or path in self.folders or path in ("", "."):
+            return True
+        return "\0" not in path and len(path) < 1_000 and os.path.lexists(self.tree.root / path)
+
+    def ends(self, path: str) -> list[str]:
+        """Return the files and folders whose paths end with *path*."""
+        named = self.list_named(path.rpartition("/")[2])
+        return [one for one in named if one == path or one.endswith(f"/{path}")]
+
+    def read_code(self) -> Iterator[tuple[str, bytes]]:
+        """Yield each file of git's that is not written for people, and what it has."""
+        for path in self.tree.files:
+            if path.rpartition(".")[2].lower() not in _FOR_PEOPLE and (data := self.tree.read(path)):
+                yield path, data
+
+    def find_words(self, words: Collection[str]) -> set[str]:
+        """Return those of *words* that stand somewhere in the code."""
+        left = {word: word.encode() for word in words}
+        for _, data in self.read_code() if left else ():
+            left = {word: spelled for word, spelled in left.items() if spelled not in data}
+            if not left:
+                break
+        return set(words) - left.keys()

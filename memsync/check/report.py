@@ -1,13 +1,33 @@
-"""Findings as other programs read them: SARIF, and the annotations of GitHub's actions."""
+"""What is found not to be so, and how other programs read it: SARIF, and the annotations of GitHub's actions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsync import __version__
-from memsync.check.verify import Finding
 from memsync.system.texts import count, one_line
+
+
+class Finding(NamedTuple):
+    """A line that is not so: what is said and what is, what it is called `now`, `since` which commit, and how many sessions fell for it."""
+
+    file: str
+    line: int
+    said: str
+    is_: str
+    now: str = ""
+    since: str = ""
+    sure: bool = False
+    sessions: int = 0
+    at: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `--json` spells it."""
+        return {
+            "file": self.file, "line": self.line, "said": self.said, "is": self.is_, "now": self.now or None,
+            "since": self.since or None, "sure": self.sure, "sessions": self.sessions,
+        }  # fmt: skip
 
 
 def describe(one: Finding) -> str:

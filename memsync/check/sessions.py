@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from memsync.check.verify import Finding
+from memsync.check.report import Finding
 from memsync.clients.transcript_events import Call, Result, Session
 from memsync.clients.transcript_files import read_file
 from memsync.errors import ImportFailed

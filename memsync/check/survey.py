@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync.check.files import list_instructions
+from memsync.check.facts import find_claims
+from memsync.check.files import is_instruction, list_instructions
 from memsync.check.past import Past
+from memsync.check.report import Finding
 from memsync.check.statements import Statement, read
-from memsync.check.verify import Finding, Verifier
+from memsync.check.verify import Verifier
 from memsync.format import jsonl
 from memsync.format.textdiff import diff_lines
 from memsync.records import shown_id
@@ -21,6 +24,7 @@ from memsync.store.tree import Tree
 from memsync.system.texts import count, printable
 
 MEMORIES: Final = ".gobby/memories.jsonl"
+_COMMIT: Final = "this commit"
 # Where a folder or a pipe may be, which git does not list.
 AT_ROOT: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 
@@ -145,3 +149,41 @@ def apply_fix(root: Path, fix: Fix) -> None:
         MemsyncError: it is, or it cannot be written.
     """
     files.rewrite(files.resolve_inside(root / fix.file, root), fix.new, was=fix.was)
+
+
+class _Staged(Past):
+    """The one step from HEAD to what is staged, as a history."""
+
+    def __init__(self, git: Checkout) -> None:
+        super().__init__(git)
+        self.changed: list[str] = []
+        self.removed: dict[str, str] = {}  # each path that goes, and what it is called then
+        parts = iter(git.run("diff", "--cached", "-M", "--name-status", "-z").paths)
+        for kind in parts:
+            path = next(parts, "")
+            new = next(parts, "") if kind[0] in "RC" else path
+            if kind[0] in "DR":
+                self.removed[path] = new if kind[0] == "R" else ""
+            self.changed += [new] if kind[0] != "D" else []
+
+    @cached_property
+    def deleted(self) -> dict[str, str]:
+        return dict.fromkeys(self.removed, _COMMIT)
+
+    def list_renames(self, _: str) -> dict[str, str]:
+        return {old: new for old, new in self.removed.items() if new}
+
+
+def check_staged(git: Checkout) -> Iterator[Finding]:
+    """Yield what is surely wrong in the instruction files that the commit changes, and wherever what it removes is named."""
+    past = _Staged(git)
+    names = [name for name in past.changed if is_instruction(name) or name == MEMORIES]
+    if not names and not past.removed:
+        return
+    tree = Tree(git.top, new=False)
+    words = {part for path in past.removed for part in path.split("/")[-2:]}
+    others = [name for name in find_mentions(tree, words) if name not in names]
+    said = [one for name in names for one in read_file(tree, name)]
+    said += [one for name in others for one in read_file(tree, name) if any(word in one.said for word in words)]
+    said = [one for one in said if one.kind != "name" and (one.kind != "row" or any(find_claims(one.row)))]
+    yield from (one for one in verify(tree, said, past) if one.sure)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import Any, Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from memsync.check import commands
-from memsync.check.facts import PORTS, Facts, find_claims, find_length
-from memsync.check.files import is_elsewhere, is_task
+from memsync.check.facts import Facts, find_claims, find_length
+from memsync.check.files import Ground, is_elsewhere, is_task
 from memsync.check.past import Gone, Past
+from memsync.check.report import Finding
 from memsync.check.statements import Statement, cut_place, has_ending
+from memsync.check.words import Words, find_files, is_plain
 from memsync.store.tree import Tree
 
 # Folders and files that a tool makes, or a person keeps to himself: that they are not in git says nothing.
@@ -36,24 +36,6 @@ _GENERIC: Final = re.compile(
     r"(?i)(?:index|main|mod|lib|utils?|types?|config|settings|constants?|setup|readme|license|changelog|contributing|package|tsconfig|pyproject"
     r"|__init__|conftest|requirements|dockerfile|makefile|skill|claude|agents?|gemini|todo|plan|spec|design|tasks?|schema|test|server|client|app|api)\b"
 )
-_OVER: Final = re.compile(
-    r"(?i)\b(?!(?-i:[A-Z]{3}))(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|historical\w*|used to be|renam\w+"
-    r"|replac\w+|supersed\w+|obsolete|there is no|there are no|is wrong|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
-)
-_OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
-    r"(?i)\b(?:creat\w+|generat\w+|writes|written|write (?:to|a|the|it|in)\b|outputs?|saved?|will be|would|planned|future|if (?:it |they |one )?(?:\w+ )?(?:exist|present|available|there)"
-    r"|when present|optional\w*|placeholder|git-?ignored?|runtime|user's|users'|new file|temporary|local artifact\w*|not committed|artifact\w*|produc\w+|emit\w*|download\w*|gitignore)"
-)
-_LOOSE: Final = re.compile(  # an example, or a pattern
-    r"(?i)\b(?:should be named|e\.g\.|for instance|example\w*|such as|like|template\w*|your|propos\w+|suppose|imagine|hypothetical|adding|add an?|named?|naming|pattern|convention"
-    r"|another repo\w*|upstream|sibling repo\w*|~/)"
-)
-_ASIDE: Final = re.compile(
-    r"(?i)example|template|planned|roadmap|future|proposed|migration|changelog|history|deprecated|anti-?pattern|naming|legacy"
-)
-_CODE: Final = re.compile(
-    r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kts?|scala|swift|mm?|c|h|cc|cpp|hpp|cs|php|exs?|[eh]rl|clj|dart|hs|jl|lua|nix|zig|sh|sql|graphql|proto|vue|svelte)$"
-)
 _HEADINGS: Final = re.compile(r"(?m)^ {0,3}#{1,6} +(.+)$|(?:id|name)=[\"']([^\"'\n]+)|\{#([^}\n]+)\}")
 _LINE: Final = re.compile(r"(?::|#L)(\d{1,7})(?:[-:]L?\d+)*$")
 _TWINS: Final = (
@@ -65,96 +47,18 @@ _TWINS: Final = (
     ("htm", "html"),
 )
 _TWIN_OF: Final = {ending: frozenset(group) - {ending} for group in _TWINS for ending in group}
-_FOR_PEOPLE: Final = frozenset("md mdx mdc rst txt lock svg png jpg jpeg gif ico woff woff2 pdf zip gz map".split())
-_VARIABLE: Final = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
 _PLANNED: Final = re.compile(
-    r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported|validated|tested|verified)"
-)
-_DENIED: Final = re.compile(
-    r"(?i)\b(?:do not|don't|never|avoid|not|no|without|rather than|instead of)\W+(?:\w+\W+){0,3}$"
+    r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported|validated|tested|verified|ubuntu|debian|apt|brew|dnf)"
 )
 _NUMBERING: Final = re.compile(r"^\s*(?:(?:\d+[.)]|[-*+>|])\s+)*")
 _NUMERAL: Final = re.compile(r"(?<![\w.])v?\d+(?:[.,]\d+)*(?![\w])")
+_BY_TOOLS: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # which a tool makes here when it is asked
+_TOLD: Final = re.compile(  # somebody is sent there
+    r"(?i)\b(?:update|edit|see|refer to|modify|(?:(?:defined|located|lives?|configured|documented|described|declared|implemented) in))\W{1,4}$"
+)
 _SAYING: Final = 3  # words of a line that says something
-_SHORT: Final = 4  # letters of a name that may be any word
-_NAMED: Final = 3  # files of a line in whose history a name is looked for
-_COMMON_FLAGS: Final = frozenset("help version verbose quiet debug json yes force color no-color output config".split())
-
-
-class Finding(NamedTuple):
-    """A line that is not so: what is said and what is, what it is called `now`, `since` which commit, and how many sessions fell for it."""
-
-    file: str
-    line: int
-    said: str
-    is_: str
-    now: str = ""
-    since: str = ""
-    sure: bool = False
-    sessions: int = 0
-    at: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as `--json` spells it."""
-        return {
-            "file": self.file, "line": self.line, "said": self.said, "is": self.is_, "now": self.now or None,
-            "since": self.since or None, "sure": self.sure, "sessions": self.sessions,
-        }  # fmt: skip
-
 
 Found = Iterator[tuple[Finding, list[str]]]  # and the paths that git may be told to ignore
-
-
-class Ground:
-    """The files and folders of a tree, to ask whether something is there, under its whole path or the end of it."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.names = tree.names
-
-    @cached_property
-    def folders(self) -> frozenset[str]:
-        """Every folder that has a file of git's somewhere in it."""
-        found: set[str] = set()
-        for path in self.names:
-            folder = path.rpartition("/")[0]
-            while folder and folder not in found:
-                found.add(folder)
-                folder = folder.rpartition("/")[0]
-        return frozenset(found)
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
-        """The files and folders of each name, in small letters."""
-        found = defaultdict(list)
-        for path in (*self.names, *self.folders):
-            found[path.rpartition("/")[2].lower()].append(path)
-        return dict(found)
-
-    def list_named(self, name: str) -> list[str]:
-        """Return the files and folders that are called *name*, but for capitals."""
-        return self._by_name.get(name.lower(), [])
-
-    def has(self, path: str) -> bool:
-        """Tell whether *path*, from the root, is a file or folder of git's, or stands in the work tree all the same."""
-        if path in self.names or path in self.folders or path in ("", "."):
-            return True
-        return "\0" not in path and len(path) < 1_000 and os.path.lexists(self.tree.root / path)
-
-    def ends(self, path: str) -> list[str]:
-        """Return the files and folders whose paths end with *path*."""
-        named = self.list_named(path.rpartition("/")[2])
-        return [one for one in named if one == path or one.endswith(f"/{path}")]
-
-    def find_words(self, words: Collection[str]) -> set[str]:
-        """Return those of *words* that stand somewhere in the code."""
-        left = {word: word.encode() for word in words}
-        for path in self.tree.files if left else ():
-            if path.rpartition(".")[2].lower() not in _FOR_PEOPLE and (data := self.tree.read(path)):
-                left = {word: spelled for word, spelled in left.items() if spelled not in data}
-                if not left:
-                    break
-        return set(words) - left.keys()
 
 
 class Verifier:
@@ -166,6 +70,7 @@ class Verifier:
         self._ground = Ground(tree)
         self._commands = commands.Commands(tree)
         self._facts = Facts(tree)
+        self._words = Words(self._ground, past, self._facts, self._commands)
 
     def verify(self, statements: Sequence[Statement]) -> list[Finding]:
         """Return what is not so, in the order of *statements*; each once in a line."""
@@ -182,9 +87,10 @@ class Verifier:
         found += [(one, []) for one in self._check_lengths(statements)]
         found += [(one, []) for one in self._find_disagreements(row for row in rows if not is_task(row.file))]
         found += self._check_trees([one for one in statements if one.kind == "tree"])
-        found += [(one, []) for one in self._check_words(statements)]
+        found += [(one, []) for one in self._words.check(statements)]
         ignored = self._find_ignored({path for _, paths in found for path in paths})
         left = [one for one, paths in reversed(found) if not ignored.intersection(paths)]
+        left += _repeat(left, statements)
         kept = {(one.file, one.line, one.said): one for one in left}
         order = {file: number for number, file in enumerate(dict.fromkeys(one.file for one in statements))}
         return sorted(kept.values(), key=lambda one: (order[one.file], one.line, one.at))
@@ -197,17 +103,6 @@ class Verifier:
 
     # paths
 
-    def _list_places(self, one: Statement, path: str, folder: str) -> list[str]:
-        """Return where *path* may be meant to be, from the root: beside the file, in a folder above it, or where a command is run."""
-        above = posixpath.dirname(one.file)
-        bases = [posixpath.join(above, folder), *([folder] if folder else [])]
-        while above and (one.kind != "link" or path.startswith("/")):  # a site may have its root in any folder
-            above = posixpath.dirname(above)
-            bases.append(above)
-        bases.append("")
-        places = (posixpath.normpath(posixpath.join(base, path.lstrip("/"))) for base in bases)
-        return list(dict.fromkeys(place for place in places if not place.startswith("..")))
-
     def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Found:
         path = said
         if one.kind == "link":
@@ -217,7 +112,7 @@ class Verifier:
                 return
         path = cut_place(path)
         fixed = "/".join(takewhile(lambda part: not set("*?") & set(part), path.split("/")))
-        places = self._list_places(one, fixed, folder)
+        places = one.list_places(fixed, folder)
         if there := [place for place in places if self._ground.has(place)]:
             yield from self._check_inside(one, said, at, there[0], path[len(fixed) :].lstrip("/"))
             return
@@ -226,11 +121,31 @@ class Verifier:
         bare = fixed.strip("/").removeprefix("./")
         while bare.startswith("../"):
             bare = bare[3:]
-        if one.kind != "link" and (self._ground.ends(bare) or path.startswith("/")):
+        if one.kind != "link" and (path.startswith("/") or (there := self._ground.ends(bare))):
+            yield from self._check_end(one, said, at, bare, path[len(fixed) :]) if path[0] != "/" else ()
             return
         if _MADE.search(bare) or _PLACEHOLDER.search(path) or _DOMAIN.match(bare):
             return
         yield from self._explain(one, said, at, bare, places)
+
+    def _check_end(self, one: Statement, said: str, at: int, bare: str, rest: str) -> Found:
+        """Look whether *bare*, the end of another path, was there itself, or is hidden where the line says nothing of it."""
+        there, make = self._ground.ends(bare), Finding(one.file, one.line, said, "", at=at)
+        places = one.list_places(bare, one.folder) if "/" in bare or rest or one.folder else []
+        gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
+        if gone and (len(there) == 1 or rest) and not one.is_over and not is_task(one.file):
+            now = self._past.follow(gone, self._ground.names, self._ground.folders)
+            what = f"moved to {now}" if now else f"gone, but there is {there[0]}" if has_ending(bare) else "gone"
+            new = self._spell(one, said, bare, gone.path, now or (there[0] if has_ending(bare) else ""))
+            yield make._replace(is_=what, now=new, since=gone.since), [gone.path]
+            return
+        hidden = there[0][: -len(bare)] if len(there) == 1 and "/" in bare and there[0][0] == "." != bare[0] else ""
+        is_said = any(part in one.row for part in hidden.split("/") if part) or one.file.startswith(
+            hidden.split("/")[0]
+        )
+        if hidden and not is_said and is_plain(one):
+            what = f"no such {'file' if has_ending(bare) else 'folder'}, but {there[0]}"
+            yield make._replace(is_=what, now=there[0]), [there[0]]
 
     def _find_last(self, pattern: str) -> str:
         """Return what *pattern* found last, if it finds nothing since one commit; "" if it still does, never did, or lost one after the other."""
@@ -262,9 +177,9 @@ class Verifier:
 
     def _explain(self, one: Statement, said: str, at: int, bare: str, places: list[str]) -> Found:
         """Yield the finding that *bare* is not there, by what its history or what is like it says; none where nothing speaks for one."""
-        if _OVER.search(one.around) or _ASIDE.search(one.section):
+        if one.is_over:
             return
-        make = Finding(one.file, one.line, said, "", sure=not _OPEN.search(one.around), at=at)
+        make = Finding(one.file, one.line, said, "", sure=not one.is_open, at=at)
         gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
         if gone is None and ("/" in bare or (has_ending(bare) and not _GENERIC.match(bare))):
             gone = self._past.find(bare, is_suffix=True)
@@ -280,8 +195,8 @@ class Verifier:
         now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
         now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
         is_example = re.search(r"(?i)\b(?:e\.g\.|for example|for instance|such as)\W{0,3}$", one.row[: one.at])
-        is_sure = not is_example and (is_there or ("/" in bare and not _LOOSE.search(one.around)))
-        is_sure = is_sure and (bool(now) or not _OWN.search(bare))
+        is_sure = not is_example and (is_there or ("/" in bare and not one.is_loose))
+        is_sure = is_sure and (bool(now) or not (_OWN.search(bare) or self._words.is_made(bare)))
         what, new = f"moved to {now}" if now else "gone", self._spell(one, make.said, bare, gone.path, now)
         yield make._replace(is_=what, now=new, since=gone.since, sure=make.sure and is_sure), [gone.path]
 
@@ -291,19 +206,22 @@ class Verifier:
         kind = "folder" if is_folder else "file"
         if twin := self._find_twin(places, bare) or self._find_longer(bare):
             now = self._spell(one, make.said, bare, places[-1], twin)
-            yield make._replace(is_=f"no such {kind}, but {twin}", now=now), places
+            is_sure = make.sure and ("/" in bare or not is_task(one.file))  # a skill speaks of all such files
+            yield make._replace(is_=f"no such {kind}, but {twin}", now=now, sure=is_sure), places
             return
-        if _LOOSE.search(one.around):
+        if one.is_loose:
             return
         same, is_named = self._find_same(bare), one.kind in ("link", "import")
         is_near = same or any(posixpath.dirname(place) in self._ground.folders for place in places)
-        is_plain = make.sure and "/" in bare and "[" not in bare and bare[0] != "."
+        is_below = make.sure and "/" in bare and "[" not in bare and bare[0] != "."
         is_called = re.match(r"\W{1,3}(?:folder|director)", one.row[one.at + len(one.said) :]) and not is_task(one.file)
-        is_plain = is_plain and is_near and (has_ending(bare) or make.said.endswith("/"))
-        if is_named or is_plain or (is_called and make.sure and make.said.endswith("/")):
+        is_below = is_below and is_near and (has_ending(bare) or make.said.endswith("/") or one.kind == "command")
+        is_told = "/" not in bare and has_ending(bare) and _TOLD.search(one.row[: one.at]) and is_plain(one)
+        if is_named or is_below or is_told or (is_called and make.sure and make.said.endswith("/")):
             now = self._spell(one, make.said, bare, bare, same)
             what = f"no such {kind}, but {same}" if same else f"no such {kind}"
             is_sure = make.sure and is_named and make.said[0] != "/"  # which a site may answer
+            is_sure = is_sure and bare not in _BY_TOOLS
             yield make._replace(is_=what, now=now, sure=is_sure), places
 
     def _find_same(self, path: str) -> str:
@@ -380,14 +298,9 @@ class Verifier:
                 found = list(self._explain(one, one.said, one.at, place, [place]))
                 yield from found
                 is_elsewhere_too = found or self._ground.ends(one.said.strip("/"))
-                if not is_elsewhere_too and not _OPEN.search(one.around) and not _OVER.search(one.around):
+                if not is_elsewhere_too and not one.is_open and not one.is_over:
                     what = f"{folder or 'the root'} has no such entry"
                     yield Finding(one.file, one.line, one.said, what, at=one.at), [place]
-
-    @staticmethod
-    def _is_meant(one: Statement) -> bool:
-        """Tell whether *one* is said of what is, and not forbidden, over, or an example."""
-        return not (_OVER.search(one.around) or _ASIDE.search(one.section) or _DENIED.search(one.row[: one.at]))
 
     # versions, and what agents are given to call
 
@@ -395,30 +308,30 @@ class Verifier:
         """Yield the versions that the files of the repository exclude."""
         for claim in find_claims(one.row):
             facts, number = self._facts.find_excluded(claim)
-            if facts and not _PLANNED.search(one.row) and self._is_meant(one):
+            if facts and not _PLANNED.search(one.row) and one.is_meant:
                 pattern = rf"{re.escape(facts[0].spelled)}[^0-9a-z]{{1,12}}{re.escape(claim.number.removesuffix('.x'))}"
                 since = self._past.find_loss(pattern, [*dict.fromkeys(fact.file for fact in facts)])
                 now = claim.said.replace(claim.number.lstrip("v").removesuffix(".x"), number) if number else ""
                 what = f"{facts[0].file} has {facts[0].spec}"
                 # of two words, the last one with its number may be a name of its own
                 is_whole = facts[0].name == claim.names[1] or not claim.number.isdigit()
-                sure = is_whole and not _LOOSE.search(one.row) and not is_task(one.file)
+                sure = is_whole and not one.is_loose and not is_task(one.file)
                 yield Finding(one.file, one.line, claim.said, what, now, since, sure, at=claim.at)
 
     def _check_lengths(self, statements: Sequence[Statement]) -> Iterator[Finding]:
         """Yield what the rows say of the length of the only file that they name, where it is a fifth shorter or a quarter longer."""
         rows = ((one, find_length(one.row)) for one in statements if one.kind == "row" and not is_task(one.file))
-        told = {(one.file, one.line): (one, length) for one, length in rows if length and self._is_meant(one)}
+        told = {(one.file, one.line): (one, length) for one, length in rows if length and one.is_meant}
         named: dict[tuple[str, int], set[str]] = defaultdict(set)
         for one in statements:
             if one.kind in ("path", "link") and (one.file, one.line) in told:
-                named[one.file, one.line].update(self._find_files(one))
+                named[one.file, one.line].update(find_files(self._ground, one))
         for place, files in named.items():
             if len(files) == 1:
                 one, (number, is_least, said, at) = told[place]
                 file = files.pop()
                 count = self._tree.text(file).count("\n")
-                if count and (count < number * 0.8 or (count > number * 1.25 and not is_least)):
+                if count and (count < number * (1 if is_least else 0.8) or (count > number * 1.25 and not is_least)):
                     yield Finding(one.file, one.line, said, f"{file} has {count}", at=at)
 
     def _find_disagreements(self, rows: Iterable[Statement]) -> Iterator[Finding]:
@@ -430,7 +343,7 @@ class Verifier:
             if len(re.findall(r"[a-z]{3}", words.lower())) < _SAYING or one.row.startswith("#"):
                 continue
             other = first.setdefault(re.sub(r"[\W_]+", " ", words.replace("#", " 0 ")).strip().lower(), one)
-            if other.file != one.file and self._is_meant(one) and self._is_meant(other):
+            if other.file != one.file and one.is_meant and other.is_meant:
                 pairs = zip(_NUMERAL.findall(text), _NUMERAL.findall(_NUMBERING.sub("", other.row)), strict=False)
                 for said, theirs in pairs:
                     if said != theirs:
@@ -441,7 +354,7 @@ class Verifier:
         """Yield that an agent, a skill or a command that a line names was taken away: that one never was here says nothing."""
         name = one.said.lstrip("/").replace(":", "/")
         ends = [f"commands/{name}.md"] if one.said[0] == "/" else [f"agents/{name}.md", f"skills/{name}/SKILL.md"]
-        if any(map(self._ground.ends, (*ends, f"{name}/SKILL.md"))) or not self._is_meant(one):
+        if any(map(self._ground.ends, (*ends, f"{name}/SKILL.md"))) or not one.is_meant:
             return
         gone = next(filter(None, (self._past.find(end, is_suffix=True) for end in ends)), None)
         if gone and not is_elsewhere(gone.path):
@@ -449,16 +362,16 @@ class Verifier:
             what = f"{gone.path} {f'moved to {now}' if now else 'is gone'}"
             yield Finding(one.file, one.line, one.said, what, since=gone.since, sure=True, at=one.at), [gone.path]
 
-    # commands, and names in the code
+    # commands
 
     def _check_command(self, one: Statement) -> Found:
         words = one.said.split()
         lack = self._commands.find_lack(words) if words else None
-        if lack and self._is_meant(one):
+        if lack and one.is_meant:
             since = self._past.find_loss(re.escape(lack.name), lack.files)
             is_lost = since and not any(lack.name in self._tree.text(file) for file in lack.files)
             if is_lost or not lack.is_open:
-                sure = not _OPEN.search(one.around) and bool(since or not is_task(one.file))
+                sure = not one.is_open and bool(since or not is_task(one.file))
                 yield Finding(one.file, one.line, one.said, lack.what, since=since, sure=sure, at=one.at), []
         yield from self._check_manager(one, words)
         for path in commands.find_paths(words) if words else ():
@@ -470,64 +383,10 @@ class Verifier:
         folder = posixpath.normpath(posixpath.join(posixpath.dirname(one.file), one.folder)).removeprefix(".")
         file, manager = self._commands.find_manager(folder) if words[1:] in (["install"], ["ci"]) else ("", "")
         lock = commands.LOCK_OF.get(words[0], "") if manager else ""
-        if lock and words[0] != manager and self._is_meant(one):
+        if lock and words[0] != manager and one.is_meant:
             gone, now = self._past.find(posixpath.join(folder, lock), is_suffix=False), f"{manager} install"
             make = Finding(one.file, one.line, one.said, f"packages are locked by {file}", now, at=one.at)
             yield make._replace(since=gone.since if gone else "", sure=not is_task(one.file)), []
-
-    def _list_words(self, statements: Sequence[Statement]) -> Iterator[tuple[str, Statement, str, list[str]]]:
-        """Yield the names that are not in the files of code that their lines name, and others that code must spell, as they are said."""
-        beside: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for one in statements:
-            if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
-                beside[one.file, one.line] += self._find_files(one)
-        for one in statements:
-            is_asked = one.kind in ("name", "command") or (one.kind == "row" and PORTS.search(one.row))
-            if is_asked and self._is_meant(one):
-                files = beside[one.file, one.line][:_NAMED]
-                yield from self._list_lost(one, files) if files and one.kind == "name" else self._list_spelled(one)
-
-    def _list_lost(self, one: Statement, files: list[str]) -> Iterator[tuple[str, Statement, str, list[str]]]:
-        word = re.split(r"\.|::|#", one.said.removesuffix("()"))[-1]
-        read = [self._tree.read(file) for file in files]  # nothing where it is too large
-        if len(word) > _SHORT and all(read) and not any(word.encode() in data for data in read):
-            yield word, one, one.said, files
-
-    def _list_spelled(self, one: Statement) -> Iterator[tuple[str, Statement, str, list[str]]]:
-        """Yield the variable, the ports or the options of our own programs that are in *one*."""
-        words = one.said.split()
-        if one.kind == "name" and _VARIABLE.fullmatch(one.said):
-            yield one.said, one, one.said, self._facts.serving
-        elif one.kind == "row":
-            ports = (match[1] or match[2] for match in PORTS.finditer(one.row))
-            yield from ((port, one, port, self._facts.serving) for port in ports)
-        elif one.kind == "command" and words and words[0] in self._commands.programs:
-            yield from ((flag, one, f"--{flag}", []) for flag in commands.find_flags(words))
-
-    def _check_words(self, statements: Sequence[Statement]) -> Iterator[Finding]:
-        """Look whether names and options stand in the code; a name is surely wrong where the file that the line names had it once."""
-        asked = list(self._list_words(statements))
-        serving = self._facts.serving
-        lost = self._past.find_losses({word for word, *_, files in asked if files is serving}, serving)
-        asked = [one for one in asked if one[3] is not serving or one[0] in lost]
-        spelled = {word: _spell_word(word) for word, *_ in asked}
-        here = self._ground.find_words({form for forms in spelled.values() for form in forms})
-        for word, one, said, files in asked:
-            if here.intersection(spelled[word]) or word in _COMMON_FLAGS:
-                continue
-            at = one.row.find(said, one.at)
-            if since := lost.get(word) or self._past.find_loss(re.escape(word), files):
-                what = f"{files[0]} no longer has it" if len(files) == 1 else "no file has it any more"
-                sure = not _OPEN.search(one.around)
-                yield Finding(one.file, one.line, said, what, since=since, sure=sure, at=at)
-            elif one.kind == "command":
-                yield Finding(one.file, one.line, said, "no file of code has this option", at=at)
-
-    def _find_files(self, one: Statement) -> list[str]:
-        path = cut_place(one.said.partition("#")[0])
-        found = [place for place in self._list_places(one, path, one.folder) if place in self._ground.names]
-        ends = self._ground.ends(path.strip("/").removeprefix("./"))
-        return found or [end for end in ends if end in self._ground.names and len(ends) == 1]
 
 
 def _fold(heading: str) -> str:
@@ -541,12 +400,21 @@ def _is_within(parts: Sequence[str], whole: Sequence[str]) -> bool:
     return all(part in left for part in parts)
 
 
-def _spell_word(word: str) -> frozenset[str]:
-    """Return how *word*, a name or an option, may be spelled in code."""
-    snake = word.replace("-", "_")
-    camel = re.sub(r"_([a-z])", lambda match: match[1].upper(), snake)
-    return frozenset((word, snake, camel, camel[:1].upper() + camel[1:]) if "-" in word else (word,))
-
-
 def _place(base: str, one: Statement) -> str:
     return posixpath.normpath(posixpath.join(base, one.folder.partition("\0")[2], one.said.strip("/")))
+
+
+def _repeat(found: Sequence[Finding], statements: Sequence[Statement]) -> Iterator[Finding]:
+    """Yield of other lines of a file that say the same as one that is *found* that they may be as wrong."""
+    told = {(one.file, one.said): one for one in found if "/" in one.said}
+    lines = {(one.file, one.line, one.said) for one in found}
+    for one in statements:
+        first = told.get((one.file, one.said))
+        if (
+            first
+            and one.kind == "path"
+            and not is_task(one.file)
+            and (one.file, one.line, one.said) not in lines
+            and one.is_meant
+        ):
+            yield first._replace(line=one.line, at=one.at, sure=False)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from memsync.check.report import as_annotation, as_sarif, describe
+from memsync.check.report import Finding, as_annotation, as_sarif, describe
 from memsync.check.sessions import count_sessions
 from memsync.check.survey import Fix, apply_fix, check, list_unreadable, plan_fixes
-from memsync.check.verify import Finding
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.render import one_line

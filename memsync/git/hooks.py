@@ -123,7 +123,7 @@ def _count_seconds() -> float:
 def _check_instructions(checkout: Checkout) -> int:
     """Say which lines of instruction files the commit makes wrong, or brings; they stop nothing."""
     from memsync.check.report import describe
-    from memsync.check.staged import check_staged
+    from memsync.check.survey import check_staged
 
     found = list(check_staged(checkout))
     for one in found[:_SHOWN]:

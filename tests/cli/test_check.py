@@ -478,19 +478,25 @@ def test_more_runners_are_known_and_packages_are_installed_by_the_program_that_l
 
 
 def test_an_agent_a_skill_or_a_command_that_was_taken_away_is_found(tree, check):
-    tree({f".claude/{name}.md": "x\n" for name in ("agents/code-reviewer", "commands/ship-it", "skills/pay-out/SKILL")})
+    tree(
+        {
+            f".claude/{name}.md": "x\n"
+            for name in ("agents/code-reviewer", "agents/reader", "commands/ship-it", "skills/pay-out/SKILL")
+        }
+    )
     tree({".claude/agents/db-helper.md": "# Helps\n"})
-    for name in ("agents/code-reviewer.md", "commands/ship-it.md", "skills/pay-out/SKILL.md"):
+    for name in ("agents/code-reviewer.md", "agents/reader.md", "commands/ship-it.md", "skills/pay-out/SKILL.md"):
         (tree.root / ".claude" / name).unlink()
     since = tree({})
     tree({
         "CLAUDE.md": "Ask the `code-reviewer` agent or `db-helper`, then run `/ship-it`.\nThe `pay-out` skill pays, `no-such` agents never were.\n"
-        "The value is `code-reviewer`.\n"
+        "The value is `code-reviewer`, a `reader` reads, ask the `reader` agent.\n"
     })  # fmt: skip
     assert check() == [
         ("CLAUDE.md:1", "code-reviewer", None, since, True),
         ("CLAUDE.md:1", "/ship-it", None, since, True),
         ("CLAUDE.md:2", "pay-out", None, since, True),
+        ("CLAUDE.md:3", "reader", None, since, True),
     ]
 
 
@@ -568,3 +574,85 @@ def test_the_doctor_names_every_instruction_file_that_cannot_be_read(repo, tree)
         one for one in memsync("doctor", "--json", cwd=repo.root).json["findings"] if one["where"] == "instructions"
     ]
     assert [one["what"] for one in found] == ["web/CLAUDE.md:2: not UTF-8; save it as UTF-8"]
+
+
+def test_what_the_code_makes_what_is_kept_elsewhere_and_what_a_tool_makes_on_demand_is_never_surely_wrong(tree, check):
+    tree(
+        {
+            "caches/one.json": "{}\n",
+            "plugin/a.lua": "return 1\n",
+            "pictures/a.txt": "a\n",
+            "run.py": 'CACHE = os.path.join("caches", "one.json")\n',
+        }
+    )
+    for folder in ("caches", "plugin", "pictures"):
+        shutil.rmtree(tree.root / folder)
+    tree(
+        {
+            "CLAUDE.md": "@AGENTS.md\nData is in the `caches/` folder, pictures are in `pictures/`.\n\n## Yours (NOT in git)\n\n- `plugin/`: your own\n"
+        }
+    )
+    assert [(place, said, sure) for place, said, *_, sure in check()] == [
+        ("CLAUDE.md:1", "AGENTS.md", False), ("CLAUDE.md:2", "caches/", False),
+        ("CLAUDE.md:2", "pictures/", True), ("CLAUDE.md:6", "plugin/", False),
+    ]  # fmt: skip
+
+
+def test_names_that_no_code_has_are_perhaps_wrong_of_a_class_or_in_a_list_of_this_code(tree, check):
+    tree({"src/pay.py": "class Mode(Enum):\n    FAST = 1\n\n\ndef usePay():\n    pass\n\n\ndef useCart():\n    pass\n"})
+    tree({
+        "AGENTS.md": "Modes are `Mode.FAST` and `Mode.SLOW`, and `Other.SLOW` of a library.\nHooks: `usePay`, `useShop` and `useCart`; `useEffect` is of React.\n"
+        "Names of React: `useMemo`, `useRef`, `useId`.\nAn example is `Mode.SOME`.\n```python\nrun(mode=Mode.SLOW)\n```\n",
+        ".claude/skills/pay/SKILL.md": "Write `Mode.SLOWER`.\n",
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:1", "Mode.SLOW", None, None, False),
+        ("AGENTS.md:2", "useShop", None, None, False),
+        ("AGENTS.md:6", "Mode.SLOW", None, None, False),
+    ]
+
+
+def test_a_file_to_which_a_line_sends_one_a_hidden_folder_and_the_same_path_again_are_perhaps_wrong(tree, check):
+    tree({".agents/skills/go/SKILL.md": "# Go\n", "src/a.py": "a = 1\n" * 11, "tools/x.py": "x = 1\n"})
+    tree({
+        "AGENTS.md": "Rules are in `skills/go/SKILL.md`; of the `.agents` folder `skills/go/SKILL.md`.\nSee `biome.json`. It prints `other.json`.\n",
+        "CLAUDE.md": "Read `skills/go/SKILL.md` and the `vibe/` directory.\nAll of `vibe/` is law, it creates `vibe/`.\n`src/a.py`: the code (12+ lines)\n",
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:2", "biome.json", None, None, False),
+        ("CLAUDE.md:1", "skills/go/SKILL.md", ".agents/skills/go/SKILL.md", None, False),
+        ("CLAUDE.md:1", "vibe/", None, None, False),
+        ("CLAUDE.md:2", "vibe/", None, None, False),
+        ("CLAUDE.md:3", "12+ lines", None, None, False),
+    ]
+
+
+def test_a_path_that_was_here_is_perhaps_wrong_though_another_ends_so(repo, tree, check):
+    code = "def pay():\n    return 'a long enough text to be known again'\n"
+    tree({"src/pay.py": code, "docs/en/a.md": "# A\n", "docs/en/b.md": "# B\n", "lock/test_note.py": "n = 1\n"})
+    (repo.root / "apps/shop").mkdir(parents=True)
+    for old, new in (("src", "apps/shop/src"), ("docs", "apps/docs"), ("lock/test_note.py", "apps/test_note.py")):
+        repo.git("mv", old, new)
+    since = tree({"lock/test_lock.py": "n = 2\n"})
+    tree({
+        "AGENTS.md": "Money is in `src/pay.py`, pages are in `docs/*/a.md`; of `shop/src/pay.py` nothing is said.\n"
+        "```sh\ncd lock\npython -m pytest test_lock.py test_note.py\n```\n",
+        ".claude/skills/pay/SKILL.md": "Read `src/pay.py`.\n",
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:1", "src/pay.py", "apps/shop/src/pay.py", since, False),
+        ("AGENTS.md:1", "docs/*/a.md", "apps/docs/*/a.md", since, False),
+        ("AGENTS.md:4", "test_note.py", "apps/test_note.py", since, False),
+    ]
+
+
+def test_a_sentence_over_several_lines_is_read_as_one_and_a_skill_speaks_of_all_repositories(tree, check):
+    tree({"src/old.py": "a = 1\n", "eslint.config.mjs": "export default []\n"})
+    (tree.root / "src/old.py").unlink()
+    since = tree({"src/new.py": "b = 2\n"})
+    text = "The sum was in\n`src/old.py`, a file that\nwas removed. All is in\n`src/new.py`.\n- It was removed\n- `src/old.py` is it\n"
+    tree({"AGENTS.md": text, ".claude/skills/js/SKILL.md": "The file is `eslint.config.js`.\n"})
+    assert check() == [
+        (".claude/skills/js/SKILL.md:1", "eslint.config.js", "eslint.config.mjs", None, False),
+        ("AGENTS.md:6", "src/old.py", None, since, True),
+    ]
