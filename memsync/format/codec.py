@@ -35,7 +35,7 @@ LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SPELLED: Final = tuple(
     (place, field.name, field.default) for place, field in enumerate(FIELDS) if place > 1 and field.kind != "time"
 )
-T = TypeVar("T", tuple[str, ...], str)
+T = TypeVar("T", tuple[str, ...], str, float)
 
 
 class Line(NamedTuple):
@@ -234,7 +234,8 @@ _parse_time = lru_cache(2)(parse_time)  # most were updated when they were creat
 def _read_number(value: object, field: Field, notes: list[str]) -> float:
     if type(value) is float or type(value) is int:
         if 0 <= value <= 1:
-            return float(value)
+            shared: float = _share(value + 0.0)  # and -0.0, which is equal, is 0.0
+            return shared
         if value < 0 or value > 1:  # and not NaN
             notes.append(f"{field.name} is not between 0 and 1")
             return 1.0 if value > 1 else 0.0

@@ -150,7 +150,7 @@ class Sample(Index):
         """
         from memsync.index.core import gather
 
-        found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
+        found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._memories))
         candidates = self._candidates(text, query, found)
         scores = [*candidates.ordered]
         if by_chance := find_by_chance(scores, repository):

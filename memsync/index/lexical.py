@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,9 +24,7 @@ from memsync.index.tokens import Said, say
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Postings = tuple[NDArray[np.int32], NDArray[np.float32]]  # slots, and how often a term is there
-
-    from numpy.typing import NDArray
+    Postings = tuple[NDArray[np.int32], NDArray[Any]]  # slots, and how often a term is there
 
 _OVERLAY_LIMIT: Final = 256
 _MEMO_LIMIT: Final = 200_000
@@ -39,7 +37,7 @@ class Base:
     keys: NDArray[np.uint64]
     starts: NDArray[np.int64]
     slots: NDArray[np.int32]
-    counts: NDArray[np.float32]
+    counts: NDArray[Any]
     lengths: NDArray[np.float32]
 
 
@@ -166,12 +164,14 @@ class Lexical:
         late_keys = np.repeat(np.array([key for key, _ in late], np.uint64), [len(pairs) // 2 for _, pairs in late])
         late_slots, late_counts = _part(chain.from_iterable(pairs for _, pairs in late))
         at = old.starts[old.keys.searchsorted(late_keys, side="right")]
-        slots, counts = np.insert(old.slots, at, late_slots), np.insert(old.counts, at, late_counts)
+        slots, counts = np.insert(old.slots, at, late_slots), np.insert(old.counts.astype(np.int32), at, late_counts)
         every = np.insert(np.repeat(old.keys, np.diff(old.starts)), at, late_keys)
         alive = self._lengths[slots] > 0
         keys, sizes = np.unique(every[alive], return_counts=True)
         starts = np.append(np.int64(0), np.cumsum(sizes))
-        self._base = Base(keys=keys, starts=starts, slots=slots[alive], counts=counts[alive], lengths=self._lengths)
+        self._base = Base(
+            keys=keys, starts=starts, slots=slots[alive], counts=shrink(counts[alive]), lengths=self._lengths
+        )
         self._late, self._late_records, self._shift = _make_overlay(), 0, Counter()
         self._entries.clear()
 
@@ -183,10 +183,15 @@ def _make_overlay() -> defaultdict[int, array[int]]:
 
 def _part(late: Iterable[int]) -> Postings:
     pairs = np.array(late if isinstance(late, array) else [*late], np.int32)  # a copy: what lends itself cannot grow
-    return pairs[::2], pairs[1::2].astype(np.float32)
+    return pairs[::2], pairs[1::2]
 
 
-def saturate(counts: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+def shrink(counts: NDArray[np.int32]) -> NDArray[Any]:
+    """Return *counts* in as few bytes as the largest takes: of most stores a quarter."""
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+
+
+def saturate(counts: NDArray[Any], norms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return BM25's damped *counts*: what one more word of the same record adds gets less."""
     exact = counts.astype(np.float64)
     return exact / (exact + norms)

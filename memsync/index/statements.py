@@ -231,7 +231,7 @@ def _cut_clauses(reading: Reading) -> tuple[Tokens, ...]:
     return tuple(reading.split())
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)  # some 10 kB each
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
     return Reading(_list_all(strip_noise(text)))

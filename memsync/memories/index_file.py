@@ -398,11 +398,10 @@ class IndexFile:
 
         self._calibrate(rows.read_meta())
         with collector_paused():
-            lines = {scope: one.lines.items() for scope, one in seen.items()}
-            held = {scope: {id_: line.memory for id_, line in lines[scope] if line.memory} for scope in seen}
-            places = [(SCOPES[number], id_) for number, id_ in rows.ask("SELECT scope, id FROM record ORDER BY slot")]
-            records = [(scope, held[scope][id_]) for scope, id_ in places]
             arrays = load_arrays(rows, has_vectors=self.meaning is not None, is_lean=is_lean)
+            held = {s: {id_: line.memory for id_, line in one.lines.items() if line.memory} for s, one in seen.items()}
+            order = rows.ask("SELECT scope, id FROM record ORDER BY slot")
+            records = [(scope := SCOPES[number], held[scope][id_]) for number, id_ in order]
             return Index(records, arrays, self.meaning, stop_words=self._stop_words), held
 
     def _make_row(self, scope: Scope, line: Line) -> Row | None:
@@ -436,7 +435,7 @@ class IndexFile:
             return {
                 "path": str(self.path) if self.path else None,
                 "memories": rows.count() if rows and meta else 0,
-                "bytes": self.path.stat().st_size if meta and self.path else 0,
+                "bytes": rows.count_bytes() if rows and meta else 0,
                 "fresh": self._fits(meta),
                 "embedder": self._kind["embedder"] or "none",
                 "vectors": bool(meta and self.meaning),

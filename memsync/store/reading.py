@@ -17,6 +17,7 @@ from memsync.store import changes as diff
 from memsync.store import checkout, files, local_history
 from memsync.store.filters import find_maker, smudge
 from memsync.store.places import Place
+from memsync.system.programs import collector_paused
 
 _LARGE: Final = 1 << 16  # bytes of a file from which on its known lines are worth asking for
 _POINTER: Final = 256  # bytes of a pointer of git-lfs that are enough to know it
@@ -125,7 +126,8 @@ class Reading:
 
     def _read_all(self, source: BinaryIO, seen: files.Stamp, known: Callable[[], Mapping[bytes, Line]]) -> list[Line]:
         source.seek(0)
-        return jsonl.read_open(source, self.lines() or (known() if seen.size >= _LARGE else {}))
+        with collector_paused(lasting=False):
+            return jsonl.read_open(source, self.lines() or (known() if seen.size >= _LARGE else {}))
 
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""

@@ -28,7 +28,7 @@ LATE = record("f", "a late record on kubernetes", tags=("new",), cues=("k8s",), 
 
 def check(index: Index, records: list[Record]) -> None:
     """See that *index* knows of each of *records* what its text says."""
-    slots = {held[1].id: slot for slot, held in enumerate(index._records) if held}
+    slots = {held[1].id: slot for slot, held in enumerate(index.vectors()[0]) if held}
     assert slots.keys() == {memory.id for _, memory in records}
     for _, memory in records:
         assert index._said.read(slots[memory.id]) == Tokenizer().read(memory), memory.id

@@ -100,6 +100,15 @@ def test_every_statistic_is_exact_after_any_puts_and_removes(limit, start, steps
         assert (made.live, state(made, set(held))) == (len(held), by_the_book(held))
 
 
+def test_a_record_that_says_a_word_a_thousand_times_is_counted_whole(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lexical_module, "_OVERLAY_LIMIT", 1)
+    held = {0: ["a", "b"], 1: ["b"], 2: ["a"] * 1000, 3: ["a"]}
+    made = Lexical(base_of([held[0]]))
+    for slot in (1, 2, 3):
+        made.add(slot, held[slot])
+    assert state(made, set(held)) == by_the_book(held)
+
+
 def test_a_mapped_base_is_never_written_to():
     base = base_of([["a", "b"], ["b"]])
     for name in base.__dataclass_fields__:
