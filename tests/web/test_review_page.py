@@ -58,7 +58,7 @@ def test_the_usual_answer_stands_first_with_a_verb_of_its_own_and_an_order_has_n
 
 
 def test_the_cards_come_one_after_the_other_until_none_is_left(repo, some):
-    page, seen = some.get("/review"), []
+    page, seen = some.get_whole("/review"), []
     while page.every("article", id="card"):
         seen.append(page.every("article", id="card")[0]["data-name"])
         page = press(some, page, "approve")

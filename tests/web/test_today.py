@@ -19,7 +19,7 @@ def said(page) -> str:
 
 
 def test_an_empty_project_says_what_a_memory_is_and_how_the_first_one_comes(desk):
-    text = said(desk.get("/"))
+    text = said(desk.get_whole("/"))
     assert "A memory is one thing that whoever works here should know" in text
     assert "Write the first" in text
     assert "Nothing waits for a decision." in text
@@ -29,10 +29,11 @@ def test_what_waits_is_counted_by_kind_here_and_in_the_head_of_every_page(repo, 
     with Memsync.open(repo.root) as project:
         Candidates(project).propose([Proposal(memory=Memory("", f"Box {n} holds screws")) for n in range(3)])
     desk = browse(repo.root)
-    page = desk.get("/")
+    page = desk.get_whole("/")
     assert "3 Learned" in said(page)
     assert "/review?kind=candidate" in [one["href"] for one in page.every("a")]
     assert "Review 3" in said(desk.get("/timeline"))
+    assert page.every("span", id="count")  # which takes the place of the one on a page that is still reading
 
 
 @pytest.fixture
