@@ -22,6 +22,8 @@ _SMALL = frozenset(
     cool perfect awesome excellent amazing wonderful lovely super wow well done thanks thank thx ty cheers please pls plz
     continue proceed go ahead on keep going next again retry try more do it that this one you can could should would
     lgtm ship sounds looks look works worked working all the a an i we so very much really now then just let's lets
+    and to file files what what's whats why which did didn't do does don't is it's its that's was were i'm not wrong other rest same done last there here
+    show me tell my explain run rerun undo redo revert change changed
     for your hi hello hey yo morning afternoon evening bye goodbye night stop wait hold hmm hm uh um oh ah
     danke ja nein weiter bitte merci oui non gracias sí si sigue
     """.split()
@@ -47,6 +49,7 @@ _ERRORS: Final = 1_500
 _ERROR: Final = ("Error", "Exception", "error:", "panic", "fatal", "FAILED", "failed", "denied", "refused")
 _LINE: Final = 300
 _PARTS: Final = 3  # recalls beside that of the whole
+_FEW: Final = 4  # parts of a prompt up to which each may be a question; more make a document
 _WORDS: Final = 4  # of a part at least
 _LONG: Final = 25  # words from which a prompt may be about several things
 _CODE: Final = re.compile(r"(?s)```.*?(?:```|\Z)")
@@ -98,7 +101,7 @@ def split_questions(gist: str) -> list[str]:
 
 
 def _parts(gist: str) -> Iterator[str]:
-    """Yield the last error, which says what the traces before it led to, then what is said around code, the questions, the other parts."""
+    """Yield the last error, which says what the traces before it led to, then what is said around code, the questions, and of a prompt of few parts the others."""
     parts = [part.strip() for part in _BREAK.split(gist) if len(part.split()) >= _WORDS]
     if errors := list(_errors(gist)):
         yield errors[-1]
@@ -106,7 +109,8 @@ def _parts(gist: str) -> Iterator[str]:
     if len(said.split()) >= _WORDS:
         yield said
     yield from (part for part in parts if part.endswith("?"))
-    yield from (part for part in parts if not part.endswith("?"))
+    if len(parts) <= _FEW:
+        yield from (part for part in parts if not part.endswith("?"))
 
 
 def _errors(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, compress
-from math import exp, fsum, log, log1p
+from math import exp, fsum, log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.index.query import Query
@@ -45,7 +45,7 @@ from memsync.index.scale import (
     TOLD,
     VERBS,
 )
-from memsync.index.static import tell
+from memsync.index.static import is_known, tell
 from memsync.index.terms import number_of
 from memsync.records import Memory
 
@@ -235,7 +235,7 @@ class Gate:
         return (
             self._offset
             + TOLD * said
-            - MISSED * log1p(max(self._asked - said, 0.0))
+            - MISSED * sqrt(max(self._asked - said, 0.0))
             + LIKENESS * semantic / (self._lens.weight_of_meaning or 1.0)
             + LEXICAL * lexical * share_of_words
         )
@@ -303,11 +303,15 @@ def _is_name(text: str) -> bool:
 
 
 def _accept(query: Query, lens: Lens, weights: Mapping[str, float]) -> Iterator[dict[str, float]]:
-    """Yield the words that count as each chunk, with their rarity: each word in the first that it counts in."""
+    """Yield the words that count as each chunk, with their rarity: each word in the first that it counts in.
+
+    What is a word as it is written is not taken for one like it: a hang is no change.
+    """
     counted: set[str] = set()
     for chunk in query.chunks:
         rarities = {term: weights[term] / lens.ceiling for term in chunk}
-        alike = {word: share * rarities[term] for term in chunk for word, share in lens.alike.get(term, ())}
+        unknown = [term for term in chunk if term in lens.alike and not is_known(query.spelled.get(term, term))]
+        alike = {word: share * rarities[term] for term in unknown for word, share in lens.alike[term]}
         found = {word: rarity for word, rarity in (alike | rarities).items() if word not in counted}
         yield found
         counted.update(found)

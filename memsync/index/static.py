@@ -263,16 +263,16 @@ def open_builtin() -> StaticEmbedder:
 
 def tell(word: str) -> float:
     """Return how much it tells that a text has *word*, 0 to 1, however few records of a store have it: 1 of one that the table lacks, such as a name."""
-    if (found := _TELLING.get(word)) is None:
-        length = open_builtin().length_of(word)
-        found = 1.0 if length is None else min(max((length - NOTHING) / TELLING, 0.0), 1.0)
-        if len(_TELLING) >= _MEMO_CHUNKS:
-            _TELLING.clear()
-        _TELLING[word] = found
-    return found
+    length = _LENGTHS[word]
+    return 1.0 if length is None else min(max((length - NOTHING) / TELLING, 0.0), 1.0)
 
 
-_TELLING: dict[str, float] = {}
+def is_known(word: str) -> bool:
+    """Tell whether the table has *word* as it is written: then it is no typo."""
+    return _LENGTHS[word] is not None
+
+
+_LENGTHS: Final[Memo[str, float | None]] = Memo(lambda word: open_builtin().length_of(word), _MEMO_CHUNKS)
 
 
 def _length_of(vector: Sequence[float]) -> float:

@@ -39,6 +39,13 @@ def test_what_is_said_around_code_is_asked_for_without_the_code():
     assert "steps" not in part
 
 
+def test_paragraphs_are_asked_for_one_by_one_where_there_are_few_and_of_a_pasted_plan_only_its_questions():
+    steps = [f"Step {n} changes the worker pool and its queue of jobs" for n in range(4)]
+    assert split_questions("\n\n".join(steps)) == steps[:3]
+    plan = "\n\n".join([*steps, "Which port does the staging database listen on these days?"])
+    assert split_questions(plan) == ["Which port does the staging database listen on these days?"]
+
+
 def test_each_question_of_several_is_a_part_and_small_remarks_are_not():
     text = (
         "Two things before the release.\n\n1. Which port does the staging database listen on these days?\n"

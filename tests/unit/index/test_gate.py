@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from searching import BUILTIN, ask, index, record
+from searching import BUILTIN, ask, everything, index, record
 
 from memsync.index.bulk import make_index
 from memsync.memories.filters import CERTAIN
@@ -80,6 +80,19 @@ def test_a_word_counts_once_however_many_names_of_the_prompt_have_it():
         "why do kioskPath, kioskName, KioskView, kiosk.ts, kiosk_loader and kioskById of our viewer come back empty?"
     )
     assert ask(made, often).gate <= ask(made, once).gate
+
+
+def test_a_typo_counts_as_the_word_that_was_meant_and_a_known_word_is_not_taken_for_one_like_it():
+    made = index(*SHOP, "Whoever makes a change signs it", meaning=BUILTIN)
+
+    def by(prompt: str) -> set[str]:
+        found = made.search(prompt, limit=5, allow=everything)
+        assert found.account is not None
+        return {word for match in found.matches for one in found.account(match.memory) for word in one.by}
+
+    assert by("the schange") == {"chang"}
+    assert by("does it hang") == set()
+    assert made.search("does it hang", limit=5, allow=everything).matches  # but as a weak match
 
 
 def test_a_match_is_less_sure_where_many_records_could_match_by_chance():
