@@ -116,16 +116,23 @@ document.addEventListener("click", (event) => {
   show(link.getAttribute("href"));
 });
 
-// A card is swapped in place. A key that comes while the next one is on its way does nothing, and that is said.
+// A card is swapped in place. A key that comes while the next one is on its way is not taken, and that stands there until it can have been read.
+const READ = 2000; // milliseconds
 let asking = false;
-let early = 0;
+let refused = 0, refusedAt = 0;
+function refuse() {
+  refused += 1;
+  refusedAt = Date.now();
+  $("#refused").textContent = `${refused === 1 ? "Key" : `${refused} keys`} not taken: the next card was not there yet.`;
+}
+function take() {
+  if (refused && Date.now() - refusedAt < READ) return; // of keys in a row it says how many
+  refused = 0;
+  $("#refused").textContent = "";
+}
 document.addEventListener("htmx:beforeRequest", (event) => { if (event.detail.boosted) asking = true; });
 for (const end of ["htmx:afterSettle", "htmx:sendError", "htmx:responseError"]) document.addEventListener(end, (event) => {
-  if (!event.detail.boosted) return; // before it is settled a form of the new card would load a whole page
-  asking = false;
-  $("#refused").hidden = early === 0;
-  $("#refused").textContent = `${early} ${early === 1 ? "key" : "keys"} came before the next card was there, and did nothing.`;
-  early = 0;
+  if (event.detail.boosted) asking = false; // before it is settled a form of the new card would load a whole page
 });
 document.addEventListener("htmx:beforeSwap", (event) => {
   const detail = event.detail;
@@ -170,8 +177,8 @@ document.addEventListener("keydown", (event) => {
     "?": () => $("#keys")?.showModal(),
   };
   const button = [...all("main [data-key]"), ...all("[data-key]")].find((one) => one.dataset.key === event.key && one.offsetParent !== null);
-  if (button && asking) { event.preventDefault(); early += 1; }
-  else if (button && !event.repeat) { event.preventDefault(); button.focus(); button.click(); }
+  if (button && asking) { event.preventDefault(); if (!event.repeat) refuse(); }
+  else if (button && !event.repeat) { event.preventDefault(); take(); button.focus(); button.click(); }
   else if (!button && act[event.key] && !(event.key === "x" && event.repeat)) { event.preventDefault(); act[event.key](); }
 });
 document.addEventListener("click", (event) => {
