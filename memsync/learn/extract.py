@@ -70,10 +70,11 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was found: `proposed` waits for approval, `dropped` does not."""
+    """What was found: `proposed` waits for approval, `dropped` does not; `turns` are what the user said, for an agent to judge."""
 
     proposed: tuple[Proposal, ...]
     dropped: tuple[Dropped, ...] = ()
+    turns: tuple[transcripts.Turn, ...] = ()
     by: str = "rules"
     note: str = ""
 
@@ -120,7 +121,8 @@ def extract(
         new = best_of([one for one in result.proposed if one.memory.importance >= least], most)
     else:
         new = Candidates(project).propose(result.proposed, most=most, least=least)
-    return replace(result, proposed=tuple(new), note=note)
+    turns = transcripts.list_turns(transcripts.list_steps(session.events)) if session else ()
+    return replace(result, proposed=tuple(new), turns=tuple(turns), note=note)
 
 
 def from_session(project: Project, session: Session, source: str) -> Extracted:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from memsync.clients import transcript_events, transcript_files
 from memsync.clients.transcript_events import Event, Prompt, Result, Session, Words, says_failure
@@ -33,6 +33,8 @@ Kind = Literal["command", "edit", "read", "memory", "other"]
 _KEPT: Final = 4_000
 _QUOTED: Final = 4  # steps of a turn that are shown
 _ROW: Final = 200  # characters of each
+_TURNS: Final = 200  # the newest turns that are listed
+_TURN: Final = 400  # characters of each
 _COMMANDS: Final = {"bash", "shell", "exec_command", "local_shell", "run_shell_command", "container.exec"}
 _EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
 _READS: Final = {"read", "grep", "glob", "ls", "read_file", "read_many_files", "list_directory", "search_file_content"}
@@ -68,6 +70,14 @@ class Call:
 Step = Said | Call
 
 
+class Turn(NamedTuple):
+    """What the user said: the line, the call that they refused or that came before, "" at the start, and their words."""
+
+    line: int
+    about: str
+    text: str
+
+
 def read(path: Path) -> list[Step]:
     """Return the steps of the transcript *path*, in order, as `read_session` reads it; of each text 4,000 characters are kept."""
     return list(list_steps(read_session(path).events))
@@ -95,6 +105,20 @@ def quote_turn(where: str) -> list[str]:
         return []
     rows = ((step.by, step.text) if isinstance(step, Said) else ("call", _describe(step)) for step in steps[-_QUOTED:])
     return [f"{who}: {one_line(secrets.redact(text), _ROW)}" for who, text in rows]
+
+
+def list_turns(steps: Iterable[Step]) -> list[Turn]:
+    """Return what the user said in *steps*, also without a word that it lasts, for a reader who judges; without secrets and answers of one word."""
+    found: list[Turn] = []
+    last: Call | None = None
+    for step in steps:
+        if isinstance(step, Call):
+            last = step
+        elif step.by == "user" and (step.refused or len(step.text.split()) > 1 or not step.text.isascii()):
+            call = step.refused or last
+            about = one_line(secrets.redact(_describe(call)), _ROW) if call else ""
+            found.append(Turn(step.line, about, one_line(secrets.redact(step.text), _TURN)))
+    return found[-_TURNS:]
 
 
 def _describe(call: Call) -> str:

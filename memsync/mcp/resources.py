@@ -105,6 +105,10 @@ Look back over this session and store what a later session would want to know. T
 Decisions and their reasons, preferences of the user, conventions, and traps are good; what was done today, what is in
 the code, and guesses are not. Nothing is a fine result.
 
+What the user refused or put right teaches most, also where nothing says "always". `memsync extract --dry-run --json` in a
+shell, or the tool extract_memories, lists what the user said as `turns`, each with its line and the call before it; after a
+compaction that is all you have of it. Ask of each: would it hold the next time too? Then it is a rule: say it without "this" and "here".
+
 For each: recall first; if it is known but outdated, update_memory; otherwise remember it as one self-contained
 statement with its type (fact, preference, pattern or context), an importance from 0 to 1, a few tags, as cues two or three
 questions or symptoms that it answers, and as anchors the file, folder, symbol or command that it is about. Never store

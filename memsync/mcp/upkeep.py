@@ -163,7 +163,11 @@ def extract_memories(
     no_llm: NoModel = False,
     progress: Progress,
 ) -> Mapping[str, Any]:
-    """Propose memories from summaries and notes, or from what was said in a session. They wait for the user."""
+    """Propose memories from summaries and notes, or from what was said in a session. They wait for the user.
+
+    turns: what the user said, and refusing or after which call. Rules miss most
+    of what lasts there: judge each yourself.
+    """
     from memsync.learn.extract import extract
     from memsync.learn.lessons import transcript_of
 

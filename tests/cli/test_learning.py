@@ -67,6 +67,20 @@ def test_the_words_of_a_refusal_are_the_users_and_anchored_to_what_was_refused(s
     assert texts(shop, session)[1:] == []  # nobody who has not seen the call knows what "that" is
 
 
+def test_an_agent_gets_each_turn_in_which_the_user_refused_or_put_right_also_without_a_word_that_lasts(shop):
+    session = Session().says("fix the state file").refuses("too slow", "Bash", command="mise run test:ci")
+    session.says("ok").says("use uv as the package manager; the password for the staging db is hunter2secret99")
+    found = extract(shop, session, "--dry-run")
+    assert [one["content"] for one in found["proposed"]] == []
+    assert [(one["about"], one["text"].partition(";")[0]) for one in found["turns"]] == [
+        ("", "fix the state file"),
+        ("Bash mise run test:ci (refused)", "too slow"),
+        ("Bash mise run test:ci (refused)", "use uv as the package manager"),
+    ]
+    assert [one["line"] for one in found["turns"]] == [1, 3, 5]
+    assert "hunter2" not in json.dumps(found["turns"])
+
+
 @pytest.mark.parametrize(
     ("words", "learned"),
     [

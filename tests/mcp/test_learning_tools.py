@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
+from helpers import memsync
 
 SESSION = "0f1e2d3c-aaaa-bbbb-cccc-000000000001"
+SKILL = Path(__file__).parents[2] / "templates" / "plugin" / "skills" / "remember" / "SKILL.md"
 
 
 @pytest.fixture
@@ -69,6 +73,20 @@ def test_notes_are_read_within_the_project_only(server, repo, home):
     (source,) = server.call("extract_memories", paths=["notes.md"], dry_run=True)["sources"]
     assert (source["source"], len(source["proposed"])) == ("notes.md", 1)
     assert "is outside of" in server.refusal("extract_memories", paths=[str(home / "diary.md")])
+
+
+def test_the_agent_is_told_to_judge_what_the_user_put_right_and_gets_it_from_the_tool_and_in_a_shell(
+    server, repo, transcript
+):
+    with transcript.open("a") as file:
+        row = {"type": "user", "message": {"role": "user", "content": "with -n 4 please"}, "sessionId": SESSION}
+        file.write(json.dumps(row) + "\n")
+    (source,) = server.call("extract_memories", session=SESSION, dry_run=True)["sources"]
+    assert source["turns"][1:] == [{"line": 6, "about": "Bash uv run pytest -q", "text": "with -n 4 please"}]
+    for text in (server.ask("get_prompt", "remember_this_session").messages[0].content.text, SKILL.read_text("utf-8")):
+        (command,) = re.findall(r"`memsync (extract [^`]+)`", text)
+        shell = memsync(*command.split(), "--from-session", SESSION, cwd=repo.root)
+        assert shell.json["sources"][0]["turns"] == source["turns"]
 
 
 def test_a_rejected_text_is_found_in_the_log_and_brought_back(server):
