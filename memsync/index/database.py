@@ -186,6 +186,12 @@ class Database:
         query = "SELECT id, slot, raw, form, replaces, plain FROM line CROSS JOIN record USING (slot) WHERE scope = ?"
         return self.ask(query, (SCOPES.index(scope),)).fetchall()
 
+    def read_plain(self, scope: Scope) -> dict[bytes, int] | None:
+        """Return the slot of each line of *scope*, whose store is beside the rows; None where something is to be said of one."""
+        found: dict[bytes, int] = dict(self.ask("SELECT raw, slot FROM line WHERE plain"))
+        (count,) = self.ask("SELECT count(*) FROM record WHERE scope = ?", (SCOPES.index(scope),)).fetchone()
+        return found if len(found) == count else None
+
     def read_line(self, slot: int) -> tuple[Scope, str, bytes] | None:
         """Return the scope, the id and the line of *slot*; None if there is none.
 

@@ -58,7 +58,7 @@ _PATIENCE: Final = 5.0  # seconds that one waits for another who makes the index
 
 
 class _Seen(NamedTuple):
-    """What a store has at one moment: the line of each id, the stamps of its files, the first problem in them, and which ids changed."""
+    """What a store has at one moment: the line of each id, or of each that is new, the stamps of its files, the first problem in them, and which ids changed."""
 
     lines: Mapping[str, Line]
     stamps: Stamps
@@ -295,11 +295,14 @@ class IndexFile:
 
     def _follow(self, rows: Database, scope: Scope) -> bool:
         """Take in what the file of *scope* says now; False if that is too much."""
-        meta = rows.read_meta()
+        was = rows.read_meta()["stamps"][scope]
         with self._readings[scope].held():
-            if self._is_told(scope, meta["stamps"][scope]):
+            if self._is_told(scope, was):
                 seen = self._see(scope)
                 came, gone = [id_ for id_ in seen.told if id_ in seen.lines], rows.find_slots(scope, seen.told)
+            elif found := self._compare(rows, scope):
+                seen, gone = found
+                came = [*seen.lines]
             else:
                 known = rows.read_lines(scope)
                 seen = self._see(scope, partial(make_known, known))
@@ -316,6 +319,25 @@ class IndexFile:
         rows.add(made, Tokenizer(stop_words=self._stop_words), self.meaning)
         self._write_meta(rows, {scope: seen})
         return True
+
+    def _compare(self, rows: Database, scope: Scope) -> tuple[_Seen, list[int]] | None:
+        """Return the lines that no row has, and the slots whose lines are gone, of a file that nobody has read.
+
+        None where it must be read: where not each line, by itself, is a record with an id of its own and nothing to say of.
+        """
+        reading = self._readings[scope]
+        if reading.stamp is not None or not self._is_at_home(scope) or (slots := rows.read_plain(scope)) is None:
+            return None
+        if (found := reading.compare(slots)) is None:
+            return None
+        lines, stamps = found
+        gone, new = (
+            [*slots.values()],
+            {line.id: line for line in lines if line.is_record and not line.problem and line.id},
+        )
+        if len(new) < len(lines) or not set(gone).issuperset(rows.find_slots(scope, new)):
+            return None
+        return _Seen(new, stamps, None, frozenset()), gone
 
     def _is_told(self, scope: Scope, was: Any) -> bool:
         """Tell whether we are told of each change since the stamps of *scope* were these."""

@@ -129,6 +129,23 @@ class Reading:
         with collector_paused(lasting=False):
             return jsonl.read_open(source, self.lines() or (known() if seen.size >= _LARGE else {}))
 
+    def compare(self, known: dict[bytes, int]) -> tuple[list[Line], Stamps] | None:
+        """Return the lines of the file that are not *known*, with the stamps of both files, and take out of *known* each that is there.
+
+        None where something waits, or the last line has no end. Nothing is taken in.
+        """
+        held, held_seen = files.read(self.place.pending)
+        new, raw, size = [], b"", 0
+        with files.open_to_read(self.path) as (source, found):
+            self._refuse_foreign(source)
+            for raw in source:
+                if known.pop(raw[:-1], None) is None:
+                    new.append(raw)
+            size = source.tell()
+        if held or raw[-1:] != b"\n":
+            return None
+        return jsonl.read_lines(b"".join(new)), (found._replace(size=size), held_seen)
+
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
         is_simple = jsonl.have_own_ids(lines)

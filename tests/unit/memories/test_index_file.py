@@ -61,6 +61,38 @@ def test_rows_of_lines_that_stay_stay_whatever_moves_around_them(place):
     assert ask(opened(place)[1], "zebras").ids == ["mm-0"]
 
 
+def test_a_file_in_which_lines_came_and_went_is_compared_and_not_read(place):
+    changed = {id_: text for id_, text in LINES.items() if id_ != "mm-03"} | {"mm-01": "zebras", "mm-09": "okapis"}
+    put(place, changed)
+    stores, made = opened(place)
+    assert made.file.ask(lambda rows: {id_ for (id_,) in rows.ask("SELECT id FROM record")}) == changed.keys()
+    assert stores["project"].stamp is None
+    assert ask(made, "zebras") == fresh(place, "zebras")
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        memory_line("mm-00", LINES["mm-00"]),
+        memory_line("mm-00", "zebras"),
+        memory_line("mm-09", "zebras") * 2,
+        '{"deleted_at":"2026-11-22T00:00:00Z","id":"mm-00"}\n',
+        '{"content":"zebras"}\n',
+        "\n",
+        "<<<<<<< ours\n",
+        memory_line("mm-09", "zebras").rstrip(),
+    ],
+)
+def test_a_file_in_which_not_each_line_stands_for_itself_is_read(place, added):
+    with memories(place).open("a") as file:
+        file.write(added)
+    stores, made = opened(place)
+    found = made.file.ask(lambda rows: sorted(id_ for (id_,) in rows.ask("SELECT id FROM record")))
+    assert stores["project"].stamp is not None
+    assert found == sorted(stores["project"].ids())
+    assert [ask(made, text) for text in ("zebras", "note 0")] == [fresh(place, text) for text in ("zebras", "note 0")]
+
+
 def test_a_word_that_nobody_says_any_more_is_in_no_row(place):
     put(place, {**LINES, "mm-okapi": "an okapi hides"})
     assert "mm-okapi" in slots(place)
