@@ -116,6 +116,8 @@ def test_a_refusal_becomes_one_line_that_stands_alone_in_the_language_it_was_sai
     "words",
     [
         "what are you doing?", "wait, let's talk about this", "do we even know the prompt?", "warum machst du das?", "看起来不错",
+        "e.g. always use pnpm, never npm", "z. B. immer pnpm benutzen, nie npm", "z.B. nimm immer pnpm statt npm", "p. ej. siempre usa pnpm, nunca npm",
+        "par exemple, utilise toujours pnpm", "por exemplo, nunca use npm", "例如，不要用 npm，用 pnpm", "例えば、mainに直接pushしないでください",
         "ok", "no", "not now", "this belongs in src/lib/dates.ts", "don't add comments like this", "eso está mal", "das ist falsch", "先别动",
         "don't touch this", "die Datei hier darfst du nicht anfassen", "No toques esto", "ne touche pas à ce fichier",
         "違います", "maybe we should always test this first", "The password for the staging db is hunter2secret99",
