@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
     from memsync.errors import MemsyncError
+    from memsync.memories.counts import Stats, StoreStatus
     from memsync.memories.filters import Filters
     from memsync.memories.imports import Candidate, ImportReport, Outcome
-    from memsync.memories.listing import Stats, StoreStatus
     from memsync.memories.project import Memsync, Project
     from memsync.memories.results import Entry, Hit, Recall, Remembered
     from memsync.memories.similar import Similar
@@ -49,8 +49,8 @@ _HOMES = {
     "Project": "memories.project",
     "RecallSession": "agents.session",
     "Similar": "memories.similar",
-    "Stats": "memories.listing",
-    "StoreStatus": "memories.listing",
+    "Stats": "memories.counts",
+    "StoreStatus": "memories.counts",
 }
 
 

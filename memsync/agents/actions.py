@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -77,7 +78,7 @@ def check(step: Step) -> str:
         for name, value in step.params.items():
             if name not in action.params:
                 return f"{step.action}: {_describe_parameter(name, action)}"
-            is_open = isinstance(value, str) and VALUE.search(value)
+            is_open = isinstance(value, str) and re.search(VALUE, value)
             _typed(name, 0 if is_open else value, action)
     except MemsyncError as error:
         return f"{step.action}: {error}"
@@ -86,7 +87,7 @@ def check(step: Step) -> str:
 
 def _params(step: Step, action: Action, turn: Turn) -> dict[str, Any]:
     values = turn.values
-    if missing := set(VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
+    if missing := set(re.findall(VALUE, " ".join(map(str, step.params.values())))) - values.keys():
         kept = turn.session.kept()
         artifacts = {name: _find_artifact(turn, name, kept) for name in missing if name.startswith(_ARTIFACT)}
         values = {**kept, **artifacts, **values}
@@ -124,7 +125,7 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
             raise MemsyncError(f"unknown value {{{name}}}; choose one of {', '.join(sorted(values))}")
         return values[name]
 
-    return VALUE.sub(known, value)
+    return re.sub(VALUE, known, value)
 
 
 def _typed(name: str, value: Any, action: Action) -> Any:
@@ -165,18 +166,13 @@ def _recall_relevant(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]
     found = turn.session.at_prompt(
         params.get("query", turn.values.get("user_prompt", "")),
         threshold=params.get("min_importance"),
-        budget=_budget(turn, params),
+        budget=min(params.get("budget", turn.session.project.settings.injection_budget), turn.room),
         restart=params.get("on_exhausted") == "restart",
         **limits,
     )
     if found.filtered and not found.entries:
         log.info("memory_recall_relevant: All memories already injected this session")
     return _give(turn, found)
-
-
-def _budget(turn: Turn, params: Mapping[str, Any]) -> int:
-    budget: int = params.get("budget", turn.session.project.settings.injection_budget)
-    return min(budget, turn.room)
 
 
 def _give(turn: Turn, found: Injection) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_COMMAND = re.compile(r"\s*/([a-z][\w:.-]*)(?:\s+|$)", re.IGNORECASE)
+_COMMAND = r"(?i)\s*/([a-z][\w:.-]*)(?:\s+|$)"
 _LOOKED_AT = 1_000  # characters; what is longer says something
 _MOST_WORDS = 8  # a longer prompt says something, whatever its words
 
@@ -61,7 +61,7 @@ def small_talk(prompt: str) -> str:
     if not prompt.strip():
         return "empty"
     text = strip_command(prompt).strip()
-    if not text or _COMMAND.match(text):
+    if not text or (text[0] == "/" and re.match(_COMMAND, text)):
         return "command"
     said = text[:_LOOKED_AT].lower().replace("’", "'")
     if any(word.isalnum() and word not in _SMALL for word in said.split()):
@@ -73,7 +73,7 @@ def small_talk(prompt: str) -> str:
 
 def strip_command(prompt: str) -> str:
     """Return what follows the word of a command or a skill of the user's own in *prompt*; all of any other prompt."""
-    found = _COMMAND.match(prompt)
+    found = re.match(_COMMAND, prompt) if "/" in prompt else None
     return prompt if found is None or found[1].lower() in _BUILT_IN else prompt[found.end() :]
 
 

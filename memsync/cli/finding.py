@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -19,11 +19,13 @@ from memsync.errors import UsageError
 from memsync.format.scopes import mark_text
 from memsync.memories.edits import find_successors
 from memsync.memories.filters import Order
-from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall, list_entries
 from memsync.records import FIELDS, Scope, short_id, shown_id
 from memsync.safety.guard import shown_label, shown_type
+
+if TYPE_CHECKING:
+    from memsync.memories.counts import Stats
 
 _GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")

@@ -17,7 +17,7 @@ from memsync.cli.render import count, memories, one_line, waiting
 from memsync.cli.transfer import format_mirrored
 from memsync.janitor.run import read_report
 from memsync.learn.candidates import Candidates
-from memsync.memories.listing import StoreStatus
+from memsync.memories.counts import StoreStatus
 from memsync.memories.project import Project
 from memsync.memories.results import as_json
 from memsync.memories.sharing import Synced

@@ -20,9 +20,7 @@ T = TypeVar("T")
 
 _SIZE: Final = (100, 24)  # where there is no terminal
 _EDITORS: Final = ("sensible-editor", "vim", "nano", "vi")
-_STEERING: Final = re.compile(
-    r"(?!\x1b\[[\d;]*m|\x1b\]8;;|\x1b\\)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)
+_STEERING: Final = r"(?!\x1b\[[\d;]*m|\x1b\]8;;|\x1b\\)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
@@ -47,7 +45,7 @@ def _measure() -> os.terminal_size:
 
 def page(text: str) -> None:
     """Print *text*, with nothing in it that steers a terminal but colours and links; where it has fewer lines, by the pager ($PAGER, else less)."""
-    text = _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = re.sub(_STEERING, lambda found: f"\\u{ord(found[0]):04x}", text)
     if is_terminal() and text.count("\n") >= _measure().lines - 1:
         os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
         with suppress(FileNotFoundError):

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import accumulate, compress, islice
-from operator import attrgetter, eq, itemgetter
+from operator import eq, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.format import codec
@@ -93,7 +93,6 @@ _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 HEAD: Final = 64  # bytes that tell the encoding of a file
 CONFLICT: Final = "a git conflict"
 _get_raw, _get_id = itemgetter(0), itemgetter(1)  # of a line; as attributes they take twice as long
-_is_record: Final = attrgetter("is_record")
 _get_ends: Final = itemgetter(0), itemgetter(-1)  # of bytes
 _BRACES: Final = set(b"{"), set(b"}")
 _NEWLINE: Final = 10
@@ -346,11 +345,6 @@ def count_bytes(lines: Sequence[Line]) -> int:
 def ids_of(lines: Iterable[Line]) -> Iterable[str | None]:
     """Return the id of each of *lines*."""
     return map(_get_id, lines)
-
-
-def record_ids(lines: Iterable[Line]) -> set[str | None]:
-    """Return the ids of those of *lines* that are records."""
-    return set(map(_get_id, filter(_is_record, lines)))
 
 
 def is_in_order(lines: Sequence[Line], size: int) -> bool:

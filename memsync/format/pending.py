@@ -16,7 +16,7 @@ from memsync.format import jsonl, merge
 from memsync.format.codec import Line, bare
 
 _BASE: Final = b'{"base":'
-_AT: Final = re.compile(rb'(\}),"at":"([0-9a-f]{40,64})"\}$')  # the commit that was checked out; older lines have none
+_AT: Final = rb'(\}),"at":"([0-9a-f]{40,64})"\}$'  # the commit that was checked out; older lines have none
 
 
 def read(data: bytes) -> list[Line]:
@@ -51,7 +51,8 @@ def add_bases(
         old = now.get(id_)
         if old is not None and old.memory and known.get(id_) != bare(old.raw):
             known[id_] = bare(old.raw)
-            out.append(_spell_base(known[id_], find_head()))
+            at = b',"at":"%s"' % commit.encode() if (commit := find_head()) else b""
+            out.append(b"%s%s%s}" % (_BASE, known[id_], at))
         out.append(raw)
     return out
 
@@ -77,10 +78,6 @@ def join(own: bytes, other: bytes) -> bytes:
     kept = [line for line in ours if line.id not in both or (line.id in gone and line.memory is None)]
     kept += [line for line in theirs if (line.id or _find_based(line)) not in both]
     return b"".join(line.raw + b"\n" for line in [*kept, *merged])
-
-
-def _spell_base(raw: bytes, commit: str) -> bytes:
-    return b"%s%s%s}" % (_BASE, raw, b',"at":"%s"' % commit.encode() if commit else b"")
 
 
 def is_due(tracked: Sequence[Line], waiting: Sequence[Line]) -> bool:
@@ -121,11 +118,11 @@ def _find_based(line: Line) -> str:
 def _find_commits(waiting: Iterable[Line]) -> dict[str, str]:
     """Return by id the commit on which the last base of each was checked out, where it says so."""
     bases = [line for line in waiting if line.id is None and line.raw.startswith(_BASE)]
-    return {_find_based(line): found[2].decode() for line in bases if (found := _AT.search(line.raw))}
+    return {_find_based(line): found[2].decode() for line in bases if (found := re.search(_AT, line.raw))}
 
 
 def _strip_base(raw: bytes) -> bytes:
-    return _AT.sub(rb"\1}", raw)[len(_BASE) : -1]
+    return re.sub(_AT, rb"\1}", raw)[len(_BASE) : -1]
 
 
 def _find_shown(merged: Sequence[Line], raws: Sequence[bytes]) -> list[bytes]:

@@ -14,21 +14,17 @@ KEY: Final = "scope"
 _SCOPES: Final[Mapping[str, Scope | None]] = {
     "private": "private", "stealth": "private", "global": "global", "project": None
 }  # fmt: skip
-_IN_SKILL: Final = re.compile(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
+_IN_SKILL: Final = r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b"
 # Before a bare text, as a copy has it; around it, as a line has it that an agent was given, now and before.
-_BEFORE: Final = re.compile(
+_BEFORE: Final = (
     r"(?:\((private|global)\)|\[[\w-]+\] \([^,()]+, importance [\d.]+, [^,()]+(?:, (private|global))?.*?\))\s+(?=\S)"
 )
-_AROUND: Final = re.compile(r"\[(?:mm-\w+|[0-9a-f][0-9a-f-]{5,35})\]\s+(\S.*?)((?:\s+\([^()]*\))*)\s*", re.DOTALL)
-_INSIDE: Final = re.compile(
-    r"\s\((?:[^()]+, )?(private|global)\)"
-)  # where more follows, as in a line that somebody cut or joined
+_AROUND: Final = r"(?s)\[(?:mm-\w+|[0-9a-f][0-9a-f-]{5,35})\]\s+(\S.*?)((?:\s+\([^()]*\))*)\s*"
+_INSIDE: Final = r"\s\((?:[^()]+, )?(private|global)\)"  # where more follows, as in a line that somebody cut or joined
 # Behind it, as it is copied by hand from a row or from what an agent was given.
-_BEHIND: Final = re.compile(r"(?:mm-[a-z0-9]{6,10}\s+)?(\S.*?)\s+\((?:[^()]+, )?(private)\)\s*", re.DOTALL)
-_GROUP: Final = re.compile(r"\s+\(([^()]*)\)")
-_BESIDE: Final = re.compile(
-    r"private|global|preference|pattern|context|[A-Z][a-z]{2} \d{4}|by \S.*|of \d{4}-\d\d-\d\d|replace[sd]\? .*|\+\d+ alike.*|unread|out of date: .*|for \S.*"
-)
+_BEHIND: Final = r"(?s)(?:mm-[a-z0-9]{6,10}\s+)?(\S.*?)\s+\((?:[^()]+, )?(private)\)\s*"
+_GROUP: Final = r"\s+\(([^()]*)\)"
+_BESIDE: Final = r"private|global|preference|pattern|context|[A-Z][a-z]{2} \d{4}|by \S.*|of \d{4}-\d\d-\d\d|replace[sd]\? .*|\+\d+ alike.*|unread|out of date: .*|for \S.*"
 
 
 def mark_record(memory: Memory, scope: Scope) -> Memory:
@@ -61,23 +57,23 @@ def is_marked(text: str) -> bool:
 
 def _split_mark(text: str) -> tuple[str, str] | None:
     """Return *text* without its mark, and the scope that this says; None if it has none."""
-    if mark := _BEFORE.match(text):
+    if mark := re.match(_BEFORE, text):
         return text[mark.end() :], mark[1] or mark[2] or "project"
-    if not (given := _AROUND.fullmatch(text)):
-        behind = _BEHIND.fullmatch(text)
+    if not (given := re.fullmatch(_AROUND, text)):
+        behind = re.fullmatch(_BEHIND, text)
         return (behind[1], behind[2]) if behind else None
     end, scope = given.end(2), "project"
-    for group in reversed([*_GROUP.finditer(text, given.start(2), end)]):
+    for group in reversed([*re.compile(_GROUP).finditer(text, given.start(2), end)]):
         words = group[1].split(", ")
-        if not any(map(_BESIDE.fullmatch, words)):
+        if not any(re.fullmatch(_BESIDE, word) for word in words):
             break  # the text's own
         end = group.start()
         scope = next((word for word in words if word in ("private", "global")), scope)
-    if scope == "project" and (inside := _INSIDE.search(text)):
+    if scope == "project" and (inside := re.search(_INSIDE, text)):
         scope = inside[1]
     return text[given.start(1) : end], scope
 
 
 def find_skill_scope(text: str) -> Match[str] | None:
     """Return where *text*, a SKILL.md, says that it is private or global; group 1 is the word."""
-    return _IN_SKILL.match(text)
+    return re.match(_IN_SKILL, text)

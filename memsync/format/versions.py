@@ -261,10 +261,6 @@ def _take_written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
     return _Found(first)
 
 
-def _take_and_keep_other(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
-    return _Found(first, lost=True)
-
-
 def _take_larger(_base: Pairs, first: Pairs, second: Pairs) -> _Found:
     """Take the larger number; a version that says nothing says the default."""
     return _Found(max(first, second, key=_rank_number))
@@ -330,7 +326,7 @@ def _merge_objects(base: Pairs, first: Pairs, second: Pairs) -> _Found:
 
 
 _RULE_OF: Final[Mapping[str, Rule]] = {
-    "text": _take_and_keep_other,
+    "text": lambda _base, first, _second: _Found(first, lost=True),
     "number": _take_larger,
     **dict.fromkeys(("list", "ids"), _merge_sets),
     "time": _take_later,

@@ -297,16 +297,11 @@ def _is_neutral(one: Reading, other: Reading) -> bool:
     """Tell whether only the order of whole clauses, of a fronted phrase or of what "and" joins is another."""
     if is_reordered(one, other) or is_reworded(one, other):
         return True
-    here, there = (sorted(_list_plain_clauses(reading)) for reading in (one, other))
+    here, there = (sorted(_list_forms(clause.tokens) for clause in split_clauses(reading)) for reading in (one, other))
     if here == there:
         return not any(token.form in _SEQUENCE for token in one.tokens) or len(here) == 1
     a, b = _list_forms(_unfront(one)), _list_forms(_unfront(other))
     return a == b or any(turned == b for turned in _turn_joined(a))
-
-
-def _list_plain_clauses(reading: Reading) -> Iterator[list[str]]:
-    for clause in split_clauses(reading):
-        yield _list_forms(clause.tokens)
 
 
 def _list_forms(tokens: Sequence[Token]) -> list[str]:

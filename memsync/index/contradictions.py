@@ -135,12 +135,8 @@ def _is_of_it(statement: Reading, old: Reading) -> bool:
         return False
     if not words.isdisjoint(_ENDED):  # and not what it has replaced or removed
         return not _BE.isdisjoint(token.raw for token in (*before[-1:], *changed))
-    return len(rest) <= _FEW or _has_another(after, old, rest)
-
-
-def _has_another(tokens: Sequence[Token], old: Reading, rest: frozenset[str]) -> bool:
-    """Tell whether *tokens* name something that may stand for what the *rest* of *old* names."""
-    return any(t.kind in _EXACT for t in tokens) and any(t.kind in _EXACT and t.form in rest for t in old.tokens)
+    has_exact = any(t.kind in _EXACT for t in after)  # what may stand for what the rest names
+    return len(rest) <= _FEW or (has_exact and any(t.kind in _EXACT and t.form in rest for t in old.tokens))
 
 
 def _split_change(statement: Reading) -> tuple[tuple[Token, ...], tuple[Token, ...], tuple[Token, ...]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
 
 _QUOTES = frozenset("\"`'")
-_QUOTED = re.compile(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
+_QUOTED = r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)"
 
 
 class Query(NamedTuple):
@@ -82,7 +82,7 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
         terms |= dict.fromkeys(found)
         if words := tuple(dict.fromkeys(t for t in found if not t.startswith(EXACT))) or tuple(exact):
             chunks[words] = None
-    quoted = () if _QUOTES.isdisjoint(text) else _QUOTED.finditer(text)
+    quoted = () if _QUOTES.isdisjoint(text) else re.finditer(_QUOTED, text)
     phrases = tuple(folded(next(filter(None, match.groups()))) for match in quoted)
     return Query(
         terms=tuple(terms),

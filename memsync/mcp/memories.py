@@ -11,9 +11,10 @@ from pydantic import Field
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories import events, reach
+from memsync.memories.counts import Stats
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate, ImportReport
-from memsync.memories.listing import Stats, suggest_questions
+from memsync.memories.listing import suggest_questions
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall, Remembered, list_entries
 from memsync.records import SCOPES

@@ -259,10 +259,6 @@ class Candidate:
     scope: Scope | None = None
 
 
-def _find_nothing(_: Memory, __: str) -> str:
-    return ""
-
-
 class Folded(NamedTuple):
     """An item that came in, and the memory that it was folded into, as that was."""
 
@@ -283,7 +279,7 @@ class Plan:
     is_taken: Callable[[str], bool]
     count: int
     now: datetime
-    elsewhere: Callable[[Memory, str], str] = _find_nothing
+    elsewhere: Callable[[Memory, str], str] = lambda _, __: ""
     author: str | None = None  # of what names none
     restoring: bool = (
         False  # what comes was stored before: it is neither changed, nor refused, nor compared with others

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 RELATIONS: Final = ("because", "needs", "see")
 SKILL: Final = "skill/"
 _SEE: Final = "see"
-_SPELLED: Final = re.compile(rf"(?:({'|'.join(RELATIONS)}):)?((?:{SKILL})?[A-Za-z0-9][A-Za-z0-9._-]*)")
+_SPELLED: Final = rf"(?:({'|'.join(RELATIONS)}):)?((?:{SKILL})?[A-Za-z0-9][A-Za-z0-9._-]*)"
 # In a text only what can be nothing else: TOML's tables and wikis have double brackets too.
-_IN_TEXT: Final = re.compile(rf"\[\[(?:({'|'.join(RELATIONS)}):)?((?:mm-|{SKILL})[A-Za-z0-9][A-Za-z0-9._-]*)\]\]")
+_IN_TEXT: Final = rf"\[\[(?:({'|'.join(RELATIONS)}):)?((?:mm-|{SKILL})[A-Za-z0-9][A-Za-z0-9._-]*)\]\]"
 
 
 class Link(NamedTuple):
@@ -37,14 +37,14 @@ class Link(NamedTuple):
 
 def parse(text: str) -> Link | None:
     """Return the link that *text* spells, without a relation `see`; None: another program's."""
-    found = _SPELLED.fullmatch(text.strip())
+    found = re.fullmatch(_SPELLED, text.strip())
     return Link(found[1] or _SEE, found[2]) if found else None
 
 
 def links_of(memory: Memory) -> list[Link]:
     """Return the links of *memory*, those in its text last, each target once."""
     own = [link for link in map(parse, memory.links) if link]
-    in_text = _IN_TEXT.findall(memory.content) if "[[" in memory.content else ()
+    in_text = re.findall(_IN_TEXT, memory.content) if "[[" in memory.content else ()
     found = [*own, *(Link(relation or _SEE, target) for relation, target in in_text)]
     return list({link.target: link for link in reversed(found)}.values())[::-1]
 
@@ -65,7 +65,7 @@ def follow(memory: Memory, moved: Mapping[str, str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if (found := follow_links(memory, moved)) != memory.links:
         fields["links"] = list(found)
-    content = _IN_TEXT.sub(lambda said: said[0].replace(said[2], moved.get(said[2], said[2])), memory.content)
+    content = re.sub(_IN_TEXT, lambda said: said[0].replace(said[2], moved.get(said[2], said[2])), memory.content)
     if content != memory.content:
         fields["content"] = content
     if (lost_to := moved.get(memory.conflict_of or "")) is not None:

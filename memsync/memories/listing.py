@@ -1,4 +1,4 @@
-"""Listing, showing, counting and choosing memories, and saying what they are about, by the rows of the index: only the records that may be meant are read.
+"""Listing, showing and choosing memories, and saying what they are about, by the rows of the index: only the records that may be meant are read.
 
 The rules are the same ones, asked of the same entries; where no rows fit the files, these are read whole.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from heapq import merge
 from itertools import chain, islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,7 +21,6 @@ from memsync.memories.reach import folders_of
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, find_id
 from memsync.safety.guard import shown_label
-from memsync.store.store import Store
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -230,90 +227,9 @@ def count_current(rows: Database) -> int:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatus:
-    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
-
-    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
-    """
-
-    scope: Scope
-    path: Path
-    memories: int
-    problems: int
-    pending: bool
-    waiting: int
-    new: int
-    flagged: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """Counts over the memories in reach."""
-
-    total: int
-    by_type: Mapping[str, int]
-    by_scope: Mapping[str, int]
-    by_source: Mapping[str, int]
-    by_tag: Mapping[str, int]
-    average_importance: float
-    archived: int = 0
-    most_used: tuple[Entry, ...] = field(default=())
-
-
-def count_memories(entries: Sequence[Entry]) -> Stats:
-    """Count *entries* by what they say of themselves."""
-    count = len(entries)
-    used = sorted((e for e in entries if e.access_count), key=lambda e: (-e.access_count, e.id))
-    return Stats(
-        total=count,
-        by_type=_count(e.memory.memory_type for e in entries),
-        by_scope=_count(e.scope for e in entries),
-        by_source=_count(e.memory.source_type for e in entries),
-        by_tag=_count(tag for e in entries for tag in e.memory.tags),
-        average_importance=round(sum(e.memory.importance for e in entries) / count, 4) if count else 0.0,
-        archived=sum(e.memory.archived_at is not None for e in entries),
-        most_used=tuple(used[:5]),
-    )
-
-
-def _count(names: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(names).most_common())
-
-
-def survey_store(project: Project, store: Store, flagged: Iterable[Entry]) -> StoreStatus:
-    """Return *store* at a glance; *flagged* are those of all stores."""
-    scope = store.place.scope
-    memories = store.memories().values()
-    return StoreStatus(
-        scope=scope,
-        path=store.place.memories,
-        memories=len(memories),
-        problems=len(store.problems()),
-        pending=not store.is_canonical(),
-        waiting=store.waiting,
-        new=project.screening.count_new(scope, memories),
-        flagged=sum(entry.scope == scope for entry in flagged),
-    )
-
-
-def glance_at(store: Store) -> StoreStatus:
-    """Return how many memories *store* has, and what else is known of it without looking at any."""
-    return StoreStatus(
-        scope=store.place.scope,
-        path=store.place.memories,
-        memories=store.count_live(),
-        problems=0,
-        pending=store.in_log_form,
-        waiting=store.waiting,
-        new=0,
-        flagged=0,
-    )
-
-
 _LOOKED_AT: Final = 2_000  # memories, the latest, whose subjects are counted
 _NEAR: Final = 8  # subjects and names that an answer suggests
-_NAME: Final = re.compile(r"`([^`\s]{3,40})`|\b([A-Za-z]\w*(?:[_./]\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w*[a-z][A-Z]\w*)")
+_NAME: Final = r"`([^`\s]{3,40})`|\b([A-Za-z]\w*(?:[_./]\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w*[a-z][A-Z]\w*)"
 
 
 def count_subjects(project: Project) -> tuple[int, dict[str, int]]:
@@ -327,7 +243,7 @@ def suggest_questions(project: Project, found: Recall) -> dict[str, list[str]]:
     """Return with which `subjects` and `names` to ask again where *found* has no sure answer: those of the nearest matches first."""
     near = [hit.memory for hit in found]
     subjects = [*(one for memory in near for one in sorted(_subjects_of(memory))), *count_subjects(project)[1]]
-    names = [name for memory in near for name in (*memory.anchors, *_names_in(memory.content))]
+    names = [name for memory in near for name in (*memory.anchors, *map("".join, re.findall(_NAME, memory.content)))]
     said = {"subjects": _first(subjects), "names": _first(names)}
     return {key: some for key, some in said.items() if some}
 
@@ -344,10 +260,6 @@ def _first(names: Iterable[str]) -> list[str]:
 
 def _subjects_of(memory: Memory) -> set[str]:
     return {*(memory.tags or filter(None, folders_of(memory)))}
-
-
-def _names_in(text: str) -> list[str]:
-    return [quoted or plain for quoted, plain in _NAME.findall(text)]
 
 
 def _read_latest(rows: Database) -> tuple[int, list[Memory]]:

@@ -31,8 +31,8 @@ from memsync.system.logs import Log
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memsync.memories.counts import Stats, StoreStatus
     from memsync.memories.imports import Candidate, ImportReport
-    from memsync.memories.listing import Stats, StoreStatus
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
 
@@ -372,7 +372,7 @@ class Project:
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""
-        from memsync.memories.listing import count_memories
+        from memsync.memories.counts import count_memories
 
         return count_memories(list(self.entries(filters)))
 
@@ -521,7 +521,7 @@ class Project:
         Raises:
             StoreUnreadable, OutsideTree
         """
-        from memsync.memories.listing import survey_store
+        from memsync.memories.counts import survey_store
 
         flagged = self.flagged(seconds=seconds)
         return [survey_store(self, store, flagged) for store in self.stores.values()]

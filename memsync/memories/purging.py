@@ -49,7 +49,8 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
                 local_history.drop(place.local, ids - left, private=place.private)
             state.purge(ids - left, texts)
             _drop_rows(place.local, ids - left, texts, private=place.private)
-            _blank_mirrors(place.local, ids - left)
+            # Of the texts that mirrors had their hashes stay: by these the next sync takes the statements out of the files.
+            _edit_rows(place.local, ids - left, lambda row: [*row[:2], *[content_hash(row[2])] * 2])
             database.remove(place.local / index_file.NAME)  # of another worktree that has no store of its own
     finally:
         with suppress(MemsyncError):
@@ -128,11 +129,6 @@ def read_mirrors(path: Path) -> list[dict[str, Any]]:
 def write_mirrors(path: Path, mirrors: Iterable[Mapping[str, Any]]) -> None:
     """Write the file *path*, whose lock the caller holds."""
     files.rewrite(path, json.dumps([*mirrors]).encode(), was=files.read(path)[0], private=True)
-
-
-def _blank_mirrors(local: Path, ids: Collection[str]) -> None:
-    """Leave of the texts that mirrors had of *ids* their hashes: by these the next sync takes the statements out of the files."""
-    _edit_rows(local, ids, lambda row: [*row[:2], *[content_hash(row[2])] * 2])
 
 
 def leave_statements(local: Path, ids: Collection[str]) -> None:

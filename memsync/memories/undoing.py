@@ -219,7 +219,8 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
 
     The *others* can be taken back or done again afterwards: a memory that is moved takes along what they need.
     """
-    moved = {step.id: step.scope for step in steps if step.after and any(_is_same_moved(step, o) for o in steps)}
+    left = {(step.id, step.scope) for step in steps if not step.after}
+    moved = {s.id: s.scope for s in steps if s.after and any(i == s.id and where != s.scope for i, where in left)}
     rest = [step for step in steps if step.id not in moved]
     gone = [project.get(step.id, step.scope) for step in rest if not step.after]
     lines = _find_lines(project, command, [step for step in rest if step.after])
@@ -263,10 +264,6 @@ def _keep_versions(project: Project, entry: Entry, scope: Scope, others: Sequenc
     lines = local_history.find_versions(project.store(entry.scope).place.local, entry.id)[::-1]
     raws = dict.fromkeys(line.raw for line in lines if _hash(line.memory) in wanted)
     local_history.keep(place.local, list(raws), private=place.private)
-
-
-def _is_same_moved(one: Step, other: Step) -> bool:
-    return one.id == other.id and one.scope != other.scope and not other.after
 
 
 def _find_lines(project: Project, command: Command, steps: Sequence[Step]) -> dict[Step, bytes]:

@@ -61,10 +61,12 @@ _LACKS: Final = (
     ("not|n't|schalter|nicht", rf"{_N} (?:is not|isn't|ist kein Schalter|does not exist|doesn't exist|gibt es nicht)(?: (?:supported|known|an? option|an? flag))? (?:by|in|of|for|bei|von|in) {_N}", 2),
     ("there is no|es gibt", rf"(?:there is no|es gibt {_KEIN}) {_SMALL}{_N} (?:in|for|of|bei|für|in) {_N}", 2),
 )  # fmt: skip
-_FAILS: Final = re.compile(
-    r"(?:\b(?:fail(?:s|ed)?|dies|breaks|exits|ends|panics|crashes|errors?)(?: out)? with|\bcomplains (?:about|of)|\berror(?: is| says| message)?"
-    rf"|\b(?:fehl|ab|scheitert|bricht|schlägt) mit|\bFehler(?:meldung)?):? (?:the |an? |de[rmn] |das |einem )?(?:{_N}|(\([a-z][\w-]+\)|[A-Z]{{1,5}}\d{{3,5}}\b)|[\"“„]([^\"“”„\n]{{4,120}})[\"“”])",
-    re.IGNORECASE,
+_FAILS: Final = (
+    "with|complains|error|mit|fehler",
+    (
+        r"(?:\b(?:fail(?:s|ed)?|dies|breaks|exits|ends|panics|crashes|errors?)(?: out)? with|\bcomplains (?:about|of)|\berror(?: is| says| message)?"
+        rf"|\b(?:fehl|ab|scheitert|bricht|schlägt) mit|\bFehler(?:meldung)?):? (?:the |an? |de[rmn] |das |einem )?(?:{_N}|(\([a-z][\w-]+\)|[A-Z]{{1,5}}\d{{3,5}}\b)|[\"“„]([^\"“”„\n]{{4,120}})[\"“”])"
+    ),
 )
 
 
@@ -148,7 +150,7 @@ class _Said:
 
     def find_errors(self) -> tuple[str, ...]:
         """Return what failures are said to say; the name of an error that any program may have is none of that."""
-        found = (self.names[int(one[1])] if one[1] else one[2] or one[3] for one in _FAILS.finditer(self._marked))
+        found = (self.names[int(one[1])] if one[1] else one[2] or one[3] for one in _find(*_FAILS, self._marked))
         texts = dict.fromkeys(one.partition("...")[0] for one in found)
         return tuple(one for one in texts if len(one) > 3 and not hasattr(builtins, one))[:_MOST]
 

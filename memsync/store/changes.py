@@ -54,7 +54,7 @@ def refuse_loss(path: Path, lines: Sequence[Line], kept: Sequence[Line]) -> None
     Raises:
         ExportRefused: it does, which is a bug.
     """
-    there = jsonl.record_ids(kept)
+    there = {line.id for line in kept if line.is_record}
     absent = {id_ for id_ in jsonl.ids_of(lines) if id_ not in there}
     if lost := absent and {id_ for id_, line in jsonl.current(lines).items() if line.is_record and id_ in absent}:
         why = f"the canonical form would lose {count(len(lost), 'memory')}"

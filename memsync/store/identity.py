@@ -22,9 +22,9 @@ APPROVALS: Final = "trust.json"  # of a private store
 _MARK: Final = "identity"
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _MOST: Final = 1 << 16  # bytes of a file that is ours
-_REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
-_DEFAULT_PORT: Final = re.compile(r":(22|80|443|9418)$")
-_SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
+_REMOTE: Final = r'(?ms)^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)'
+_DEFAULT_PORT: Final = r":(22|80|443|9418)$"
+_SCHEME: Final = r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@"
 
 
 class PrivateStore(NamedTuple):
@@ -117,7 +117,7 @@ def identify(git: GitDirs | None, root: Path) -> tuple[str, str]:
         config = (git.common / "config").read_text(encoding="utf-8", errors="replace")
     except OSError:
         config = ""
-    if found := '[remote "origin"]' in config and _REMOTE.search(config):
+    if found := '[remote "origin"]' in config and re.search(_REMOTE, config):
         url = normal_url(found[1])
         return f"remote:{url}", Path(url).name
     common = os.path.realpath(git.common)
@@ -127,12 +127,9 @@ def identify(git: GitDirs | None, root: Path) -> tuple[str, str]:
 def _name(readable: str, identity: str) -> str:
     from memsync.system.digests import sha256
 
-    return f"{_slug(readable)}-{sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
-
-
-def _slug(readable: str) -> str:
     words = "".join(letter if letter in _PLAIN else " " for letter in readable.lower()).split()
-    return "-".join(words)[:40] or "project"
+    slug = "-".join(words)[:40] or "project"
+    return f"{slug}-{sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def normal_url(url: str) -> str:
@@ -143,7 +140,7 @@ def normal_url(url: str) -> str:
     url = url.strip('"').removeprefix("file://")
     if os.path.isabs(url):
         return url.rstrip("/").removesuffix(".git")
-    rest = _SCHEME.sub("", url, count=1)
+    rest = re.sub(_SCHEME, "", url, count=1)
     is_scp = "://" not in url and ":" in rest.partition("/")[0]
     host, _, path = rest.partition(":" if is_scp else "/")
-    return f"{_DEFAULT_PORT.sub('', host.lower())}/{path.strip('/').removesuffix('.git')}"
+    return f"{re.sub(_DEFAULT_PORT, '', host.lower())}/{path.strip('/').removesuffix('.git')}"

@@ -39,7 +39,7 @@ WORKTREES: Final = "worktrees"  # of git's directory, and of ours in it: a folde
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 FOREIGN: Final = "belongs to another user"
-_SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
+_SHARED: Final = r"(?im)^\s*sharedrepository\s*=\s*\"?(\w+)"
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
 
 
@@ -376,7 +376,7 @@ def _find_common(git_dir: Path) -> Path:
 
 def is_shared(git: GitDirs) -> bool:
     """Tell whether the repository is its group's (git's core.sharedRepository)."""
-    found = _SHARED.findall(_read_text(git.common / "config"))
+    found = re.findall(_SHARED, _read_text(git.common / "config"))
     value = found[-1].lower() if found else "0"
     is_mode = len(value) > 2 and value.startswith("0") and value.isdecimal()
     return bool(int(value, 8) & 0o020) if is_mode else value in _FOR_THE_GROUP

@@ -277,7 +277,7 @@ def _read_owned(path: Path) -> bytes:
         return file.read() if is_safe and status.st_size <= _MOST_BYTES else b""
 
 
-VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
+VALUE: Final = r"(?i)\{([a-z_][a-z0-9_.]*)\}"  # what a step names in braces
 
 
 def gives(action: str) -> bool:
@@ -293,7 +293,7 @@ def why_no_step(action: str, params: Mapping[str, Any]) -> str:
     if any(name.strip().casefold() == "transcript" for name in params):
         return "a workflow of a repository may not name a `transcript`; the session's own is read without it"
     for name, value in params.items():
-        if (found := VALUE.search(str(value))) and not (name == "query" and action in _ASKING):
+        if (found := re.search(VALUE, str(value))) and not (name == "query" and action in _ASKING):
             return f"a workflow of a repository may use {found[0]} only in the `query` of a step that gives memories"
     return ""
 

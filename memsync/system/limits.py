@@ -25,10 +25,8 @@ DEEPEST: Final = 64  # levels of nesting; what people write by hand has six
 TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
 MOST_NODES: Final = 5_000  # values in a YAML file, each alias counted as what it stands for
 
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_DOTTED: Final = re.compile(
-    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
-)  # a TOML key that tomllib takes gigabytes for: `a.a.a.a…`
+_BRACKETS: Final = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[\]{}]'
+_DOTTED: Final = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""  # a TOML key that tomllib takes gigabytes for: `a.a.a.a…`
 _PAUSE = 0.02  # seconds between two looks at what was done, at least
 _GRACE = 0.5  # seconds after which the process ends without a word
 GIT: Final = {"hook": 30.0, "merge": 120.0}  # seconds; a merge is worth waiting for, and has more to read
@@ -62,7 +60,7 @@ def check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= DEEPEST:
         return
     depth = 0
-    for token in _BRACKETS.finditer(text):
+    for token in re.finditer(_BRACKETS, text):
         depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
         if depth > DEEPEST:
             raise TooMuch(TOO_DEEP, text.count("\n", 0, token.start()) + 1)
@@ -119,7 +117,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
     check_size(text, LARGEST_SETTINGS)
     check_depth(text)
-    if found := _DOTTED.search(text):
+    if found := re.search(_DOTTED, text):
         raise TooMuch(TOO_DEEP, text.count("\n", 0, found.start()) + 1)
     try:
         return tomllib.loads(text)

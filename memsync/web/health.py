@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from memsync.check import survey
 from memsync.check.report import describe
 from memsync.errors import Changed, MemsyncError, Remedy, UsageError
-from memsync.memories.listing import StoreStatus, glance_at
+from memsync.memories.counts import StoreStatus, glance_at
 from memsync.memories.project import Project
 from memsync.records import content_hash
 from memsync.setup import client_status, doctor, installing
