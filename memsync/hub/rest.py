@@ -169,12 +169,6 @@ class Rest:
         push = Push.model_validate_json(body)
         known = self._find_pushed(bearer, push)
         files = {path: text.encode() for path, text in push.files.items() if is_ours(path)}
-        if not files:
-            raise PushRefused(
-                "this commit has no memories and no skills; ",
-                Remedy("hub remove", known.url),
-                " takes out what the hub has",
-            )
         tip = Tip(branch=push.branch, commit=push.commit)
         if known.branch and known.branch != push.branch:
             raise PushRefused(f"the default branch of {known.name} is {known.branch}; what is not merged is not taken")

@@ -268,7 +268,7 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
             # What a crash loses here the next sync brings again, and the end of this one waits for the disk.
             set_locally(connection, {"synchronous_commit": "off"})
         elif state:
-            _refuse_push(known, found, state)
+            _refuse_push(known, found, state, taken)
         taken = ingest.leave_out_deleted(connection, known.id, taken)
         counts = not loading.is_loading(connection)
         anew = not read_alike(known.made_by, made_by)
@@ -316,8 +316,10 @@ def _find_hindrance(known: Known, found: Fetched, state: _State | None) -> str:
     return "a hold came in between" if state.is_held and not found.pushed else ""
 
 
-def _refuse_push(known: Known, found: Fetched, state: _State) -> None:
-    """Refuse what would change a hold, or hide what the hub fetches itself, and a job that ends after one of a newer commit.
+def _refuse_push(known: Known, found: Fetched, state: _State, taken: Taken) -> None:
+    """Refuse what would change a hold, hide what the hub fetches itself, or bring nothing, and a job that ends after one of a newer commit.
+
+    What is left out, as what has become private, is something: it has to go.
 
     Raises:
         PushRefused
@@ -325,6 +327,9 @@ def _refuse_push(known: Known, found: Fetched, state: _State) -> None:
     known._replace(is_held=state.is_held).refuse_if_held()
     if known.commit and not state.is_pushed:
         raise PushRefused(f"the hub fetches {known.name} itself; what was pushed would hide it")
+    if not (taken.rows or taken.left_out or taken.unread):
+        raise PushRefused("this commit has no memories and no skills that can be read; ", Remedy("hub remove", known.url),
+                          " takes out what the hub has")  # fmt: skip
     last = state.committed_at
     if last and (found.committed_at is None or found.committed_at < last):
         raise PushRefused(

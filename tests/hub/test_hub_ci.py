@@ -8,7 +8,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from helpers import memsync
+from helpers import memory_line, memsync
 
 jwt = pytest.importorskip("jwt", reason="no PyJWT: pip install '.[hub]'")
 
@@ -163,7 +163,8 @@ def test_a_job_pushes_its_own_commit_and_nothing_else(hub, make, serve, forge):
     address = f"https:{forge.url.removeprefix('http:')}/o/payments"
     hub.add([f"{address}.git", "https://git.internal/other.git"])
     served = serve(issuers=ci.Issuers([forge.url], HUB))
-    body = {"repository": address, "branch": "main", "commit": commit, "files": {".gobby/memories.jsonl": ""}}
+    files = {".gobby/memories.jsonl": memory_line("mm-aaaaaa", "the trunk needs a compiler")}
+    body = {"repository": address, "branch": "main", "commit": commit, "files": files}
     assert served.ask("POST", "/v1/push", body, token=forge.sign(**GITHUB))[0] == 409, "of another commit"
     assert served.ask("POST", "/v1/search", {"query": "docker"}, token=forge.sign(**GITHUB))[0] == 403
     mine = {**GITHUB, "sha": commit}

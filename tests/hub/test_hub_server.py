@@ -158,12 +158,19 @@ def pushing(hub, serve):
         )
     served, tokens = serve(), {name: make_token(hub, name, "push", "search") for name in ("ci",)}
 
-    def push(commit: str, *texts: str, at: str | None = None, who: str = "ci", repository: str = "git/payments"):
+    def push(
+        commit: str,
+        *texts: str,
+        at: str | None = None,
+        who: str = "ci",
+        repository: str = "git/payments",
+        text: str | None = None,
+    ):
         if who not in tokens:
             tokens[who] = make_token(hub, who, "push", "search")
         lines = "".join(memory_line(f"mm-aaaaa{n}", text) for n, text in enumerate(texts))
         body = {"repository": repository, "branch": "main", "commit": commit * 40}
-        files = {".gobby/memories.jsonl": lines} if texts else {}
+        files = {".gobby/memories.jsonl": lines} if texts else {} if text is None else {".gobby/memories.jsonl": text}
         return served.ask(
             "POST", "/v1/push", body | {"files": files, **({"committed_at": at} if at else {})}, token=tokens[who]
         )[:2]
@@ -199,12 +206,18 @@ def test_a_job_that_ends_late_does_not_bring_an_older_commit_back(pushing):
     assert pushing("c", "deploys are on Tuesday", at="2026-11-02T09:00:01Z")[0] == 200
 
 
-def test_a_push_of_nothing_takes_nothing_away(hub, pushing):
+@pytest.mark.parametrize("text", [None, "", "\n\n", "<html>502 Bad Gateway</html>\n"])
+def test_a_push_of_nothing_takes_nothing_away(hub, pushing, text):
     assert pushing("b", "deploys are on Monday")[0] == 200
-    status, told = pushing("c")
+    status, told = pushing("c", text=text)
     assert (status, "hub remove" in told["error"]) == (409, True), told
     with hub.database.writing() as connection:
         assert connection.execute("select count(*) from record").fetchone() == (1,)
+
+
+def test_what_has_become_private_goes_with_the_push_that_says_so(hub, pushing):
+    assert pushing("b", "deploys are on Monday")[0] == 200
+    assert pushing("c", text=memory_line("mm-aaaaa0", "deploys are on Monday", tags=["private"]))[1]["removed"] == 1
 
 
 def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub, make, serve, home, monkeypatch):
