@@ -155,13 +155,13 @@ def _check(issuer: str) -> None:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows nobody: who has the issuer's address says what its keys are."""
+    """Follows nobody: who has the address of an issuer says what its keys are, and a token is for one server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-_OPENER: Final = urllib.request.build_opener(_Stay)
+OPENER: Final = urllib.request.build_opener(_Stay)
 
 
 def ask(url: str, headers: Mapping[str, str] | None = None, data: bytes | None = None) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def ask(url: str, headers: Mapping[str, str] | None = None, data: bytes | None =
     secret = (headers or {}).get("Authorization", "")
     request = urllib.request.Request(url, data, headers={"User-Agent": "memsync", **(headers or {})})  # noqa: S310 - checked by the caller
     try:
-        with _OPENER.open(request, timeout=_SECONDS) as answer:
+        with OPENER.open(request, timeout=_SECONDS) as answer:
             told = json.loads(answer.read(_LARGEST))
     except urllib.error.HTTPError as error:
         error.close()  # it holds the connection

@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from memsync.errors import HubError, Remedy
+from memsync.hub.ci import OPENER
 from memsync.hub.config import Settings
 from memsync.hub.nominate import Filters
 from memsync.hub.search import HubHit, HubRecall
@@ -23,16 +24,6 @@ from memsync.system.limits import read_json
 _SECONDS: Final = 30
 _PUSHED: Final = 600  # of 20,000 records into a live index 40 on two shared cores
 _LARGEST: Final = 16 * 1024 * 1024
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows nobody: the token is for this server."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER: Final = urllib.request.build_opener(_Stay)
 
 
 def search(settings: Settings, text: str, *, limit: int, filters: Filters) -> HubRecall:
@@ -109,7 +100,7 @@ def call(
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(settings.server + path, data, headers)  # noqa: S310 - http or https, as just seen
     try:
-        with _OPENER.open(request, timeout=seconds) as answer:
+        with OPENER.open(request, timeout=seconds) as answer:
             told = read_json(answer.read(_LARGEST + 1))
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.UNAUTHORIZED:

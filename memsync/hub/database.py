@@ -271,8 +271,8 @@ def migrate(dsn: str, *, dim: int, embedder: str) -> list[str]:
 
     with _explaining(), psycopg.connect(dsn, connect_timeout=10) as connection:
         connection.execute("select pg_advisory_xact_lock(%s)", [_WRITING])
-        done = _have_schema(connection)
-        done += _have_steps(connection)
+        _have_schema(connection)
+        done = _have_steps(connection)
         done += _have_vectors(connection, dim, embedder)
         for name, statement in INDEXES.items() if done else ():
             if dim or not name.startswith("embedding"):
@@ -280,7 +280,7 @@ def migrate(dsn: str, *, dim: int, embedder: str) -> list[str]:
         return done
 
 
-def _have_schema(connection: Connection[Any]) -> list[str]:
+def _have_schema(connection: Connection[Any]) -> None:
     import psycopg
 
     try:
@@ -295,7 +295,6 @@ def _have_schema(connection: Connection[Any]) -> list[str]:
         connection.execute(f"create role {READER} nologin")
     connection.execute(f"grant {READER} to current_user")
     connection.execute("create table if not exists step (number int primary key)")
-    return []
 
 
 def _have_steps(connection: Connection[Any]) -> list[str]:

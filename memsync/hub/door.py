@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)  # which `server.run` shows on stderr
 
 OPEN: Final = frozenset(
-    {"/livez", "/readyz", "/healthz", "/openapi.json", "/webhook"}
+    {"/livez", "/readyz", "/openapi.json", "/webhook"}
 )  # what needs no token; the webhook is signed
 PAGES: Final = frozenset({"", "/mine"})  # for people, whose browser has the token in a cookie
 OPEN_PAGES: Final = frozenset({"/login", "/callback", "/static/desk.css", "/static/icon.svg"})
@@ -39,18 +39,7 @@ SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
 _BURST: Final = 30
 _TRACKED: Final = 100_000  # tokens and addresses that are counted at once
-_KNOWN: Final = (
-    "/livez",
-    "/readyz",
-    "/healthz",
-    "/openapi.json",
-    "/webhook",
-    "/v1/search",
-    "/v1/repositories",
-    "/v1/push",
-    "/metrics",
-    "/mcp",
-)
+_KNOWN: Final = OPEN | {"/v1/search", "/v1/repositories", "/v1/push", "/metrics", "/mcp"}
 
 
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds of a request

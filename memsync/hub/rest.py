@@ -83,7 +83,6 @@ class Rest:
         return [
             Route("/livez", self.live, methods=["GET"]),
             Route("/readyz", self.health, methods=["GET"]),
-            Route("/healthz", self.health, methods=["GET"]),
             Route("/openapi.json", self.describe, methods=["GET"]),
             Route("/metrics", self.metrics, methods=["GET"]),
             Route("/v1/search", self.search, methods=["POST"]),

@@ -37,7 +37,7 @@ def test_on_sigterm_what_is_being_answered_is_answered_and_then_it_ends(hub, dsn
 
     def is_up():
         try:
-            return ask("/healthz")["ok"]
+            return ask("/readyz")["ok"]
         except OSError:
             return False
 
