@@ -284,6 +284,8 @@ def by_words(
     """Return the records with most of the rarest *terms*, each counted as the index counts it in a query of *asked* words."""
     damping = whole.damping(asked)
     chosen = choose_terms(whole, terms, share=reach.records / max(whole.live, 1))
+    if not chosen:
+        return []
     where, values = filters.where()
     lead = "p.repo" if reach.records <= max(FEW, _WIDE * whole.live) else "p.repo + 0"
     join = f" join record r on r.id = p.record and {where}" if where else ""
