@@ -2,9 +2,9 @@
 
 `open` repositories were read while the rules were written, `held` ones after that (and the rules were put right by them once),
 `last` ones when the rules were done. After versions and more were added, a person read the files of the `read` ones before the first run,
-and only the sure findings of the `second`, `third`, `fourth` and `seventh` to `tenth` ones: of these the lines that are not found are unknown. The files of the
-`fifth`, `sixth` and `eleventh` ones were read line by line first again; what the person found has a `kind`. A label is a fact: this line says
-what is so, or is not.
+and only the sure findings of the `second`, `third`, `fourth` and `seventh` to `tenth`, `thirteenth` and `fourteenth` ones: of these
+the lines that are not found are unknown. The files of the `fifth`, `sixth`, `eleventh` and `twelfth` ones were read line by line
+first again; what the person found has a `kind`. A label is a fact: this line says what is so, or is not.
 """
 
 from __future__ import annotations

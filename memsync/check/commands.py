@@ -57,6 +57,7 @@ class Source(NamedTuple):
 
 _SOURCES: Final[Mapping[str, Source]] = {
     "script": Source(r"package\.json", "scripts"),
+    "script or program": Source(r"package\.json", "scripts", is_open=True),
     "package": Source(r"package\.json", pattern=r"^ {1,4}\"name\":\s*\"([^\"\n]+)\""),
     "target": Source(
         r"(?i:(?:gnu)?makefile)|.*\.mk",
@@ -73,7 +74,9 @@ _SOURCES: Final[Mapping[str, Source]] = {
     ),
     "task": Source(r"(?i:taskfile(?:\.dist)?\.ya?ml)", "tasks", alias="aliases", unless=r"^includes:"),
     "deno task": Source(r"deno\.jsonc?|package\.json", "tasks scripts"),
-    "service": Source(r"(?:docker-)?compose[^/]*\.ya?ml", "services", unless=r"^include:"),
+    "service": Source(  # read by lines: a parser takes longer than all else
+        r"(?:docker-)?compose[^/]*\.ya?ml", pattern=r"^ {1,4}[\"']?([\w.-]+)[\"']?:", unless=r"^(?:include:|services:[ \t]*[{&*])"
+    ),
     "session": Source(r"noxfile\.py", pattern=r"^def (\w+)|name\s*=\s*[\"']([\w-]+)"),
     "tox environment": Source(r"tox\.ini", pattern=r"^\[testenv:([^\]\n]+)\]|^env_?list\s*=((?:.*\n[ \t]+)*.*)", unless=r"[{}]"),
     "poe task": Source(r"pyproject\.toml|poe_tasks\.toml", "tool.poe.tasks", unless=r"^include\b"),
@@ -130,6 +133,8 @@ class Commands:
                 return None  # no table of the kind, or a file that cannot be read
         for row in re.findall(source.pattern, text, re.MULTILINE) if source.pattern else ():
             found.update("".join(row).replace(",", " ").replace("\\", " ").split())
+        if source.pattern and not found:
+            return None
         found |= {name.rpartition("/")[2] for name in found if name[0] == "@"}  # pnpm finds a package without its scope
         return frozenset(found), paths
 
@@ -155,13 +160,9 @@ class Commands:
         return there[0] if len(there) == 1 else ("", "")
 
 
-_LOCKS: Final = {
-    "package-lock.json": "npm",
-    "pnpm-lock.yaml": "pnpm",
-    "yarn.lock": "yarn",
-    "bun.lock": "bun",
-    "bun.lockb": "bun",
-}
+_LOCKS: Final = {  # and whose they are
+    "package-lock.json": "npm", "pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun",
+}  # fmt: skip
 LOCK_OF: Final = {name: file for file, name in _LOCKS.items()}
 _OPTIONS: Final = {  # what the value of an option names
     "cargo": dict.fromkeys(("-p", "--package", "--bin", "--example", "--bench"), "crate"),
@@ -205,12 +206,21 @@ def _ask_make(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, 
         yield from (("target", word) for word in rest if "=" not in word and "/" not in word)
 
 
+_OF_PNPM: Final = frozenset(  # and of yarn: what they do themselves
+    "add install update up upgrade remove link import exec dlx create init publish pack audit list why info config version".split()
+)
+
+
 def _ask_npm(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:
     is_run = rest[:1] in (["run"], ["run-script"])
     asked = rest[1:2] if is_run else rest[:1] if words[0] in ("pnpm", "yarn") else []
     # npm and pnpm run scripts alone; what the others run may as well be a program of a dependency, which has no colon
     is_script = is_run and words[0] in ("npm", "pnpm")
-    yield from (("script", one) for one in asked if is_script or (":" in one and "@" not in one))
+    for one in asked:
+        if is_script or (":" in one and "@" not in one):
+            yield "script", one
+        elif one not in _OF_PNPM:
+            yield "script or program", one
 
 
 def _ask_compose(words: Sequence[str], rest: Sequence[str]) -> Iterator[tuple[str, str]]:

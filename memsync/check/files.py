@@ -17,17 +17,8 @@ _NAMED: Final = re.compile(
     r"|(?:.*/)?\.(?:cursor|windsurf|claude)/rules/.*\.mdc?$|(?:.*/)?\.(?:claude|gemini|codex|opencode)/(?:agents|commands|agent|command)/.*\.md$"
 )
 # The same for git, about: what a hook of git asks before it starts us.
-PATTERNS: Final = tuple(
-    f":(top,glob)**/{name}"
-    for name in (
-        "CLAUDE.md",
-        "AGENTS.md",
-        "GEMINI.md",
-        ".github/**/*instructions.md",
-        ".cursor/rules/**",
-        ".claude/**/*.md",
-    )
-)
+_ABOUT: Final = "CLAUDE.md AGENTS.md GEMINI.md .github/**/*instructions.md .cursor/rules/** .claude/**/*.md"
+PATTERNS: Final = tuple(f":(top,glob)**/{name}" for name in _ABOUT.split())
 # What is for another project, or is looked at by tests.
 _ELSEWHERE: Final = re.compile(
     r"(?:^|/)(?:node_modules|vendor|third_party|templates?|fixtures?|testdata|__tests__|tests?|evals?|examples?|samples?|assets|scaffold\w*|boilerplates?|_?archived?|[^/]*-templates?|(?:[^/]*-)?snapshots?|[0-9a-f]{40})/",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
@@ -38,8 +38,9 @@ class Past:
         """Each path that a commit took away, and the last commit that did."""
         if self._git is None:
             return {}
-        words = ("log", "--no-renames", "--diff-filter=D", "--name-only", "--format=%x01%h", "--", self._prefix or ".")
-        done = self._git.run("-c", "core.quotePath=false", *words, patience=_PATIENCE)
+        words = ("log", "--no-renames", "--diff-filter=D", "--name-only", "--format=%x01%h", "--")
+        within = [self._prefix] if self._prefix else []  # without a path git need not simplify the history
+        done = self._git.run("-c", "core.quotePath=false", *words, *within, patience=_PATIENCE)
         found: dict[str, str] = {}
         commit = ""
         for row in done.text.split("\n") if not done.code and len(done.out) < _LARGEST else ():
@@ -50,23 +51,31 @@ class Past:
         return found
 
     @cached_property
-    def _all(self) -> str:
-        return "".join(f"\n/{path}" for path in self.deleted) + "\n"
+    def _places(self) -> dict[str, str]:
+        """Each path and folder that went, and the path that went last of it."""
+        found: dict[str, str] = {}
+        for path in self.deleted:
+            place = path
+            while place and place not in found:
+                found[place] = path
+                place = place.rpartition("/")[0]
+        return found
 
     @cached_property
-    def _parts(self) -> frozenset[str]:
-        return frozenset(part for path in self.deleted for part in path.split("/"))
+    def _by_name(self) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for place in self._places:
+            found[place.rpartition("/")[2]].append(place)
+        return dict(found)
 
     def find(self, path: str, *, is_suffix: bool) -> Gone | None:
         """Return what *path* was, a file or a folder; of the end of a path with *is_suffix* the one that went last."""
-        if path.strip("/").rpartition("/")[2] not in self._parts:
-            return None
-        wanted = f"/{path.strip('/')}" if is_suffix else f"\n/{path.strip('/')}"
-        places = [at for end in "\n/" if (at := self._all.find(wanted + end)) >= 0]  # what went last comes first
-        if not places:
-            return None
-        first, last = self._all.rfind("\n/", 0, min(places) + 2) + 2, min(places) + len(wanted)
-        return Gone(self._all[first:last], self.deleted[self._all[first : self._all.index("\n", last)]])
+        path = path.strip("/")
+        if path not in self._places and is_suffix:
+            ends = self._by_name.get(path.rpartition("/")[2], ())
+            path = next((one for one in ends if one.endswith(f"/{path}")), "")
+        last = self._places.get(path, "")
+        return Gone(path, self.deleted[last]) if last else None
 
     def follow(self, gone: Gone, names: Collection[str], folders: Collection[str]) -> str:
         """Return what *gone* is called now: a path of *names* or *folders*; "" if it was not moved."""
@@ -113,7 +122,8 @@ class Past:
     def _list_changes(self, *files: str) -> list[str]:
         """Return the lines that commits changed in *files*, the newest first."""
         assert self._git
-        how = "--literal-pathspecs log -p -U0 --no-color --no-ext-diff --no-textconv --format=%x01%h --"
+        follow = " --follow" if len(files) == 1 else ""  # the name may be lost in the commit that renames the file
+        how = f"--literal-pathspecs log{follow} -p -U0 --no-color --no-ext-diff --no-textconv --format=%x01%h --"
         done = self._git.run(*how.split(), *(self._prefix + file for file in files), patience=_PATIENCE)
         return done.text.split("\n") if not done.code and len(done.out) < _LARGEST else []
 
@@ -121,10 +131,9 @@ class Past:
         """Return those of *paths* that git is told to ignore."""
         if self._git is None:
             return set()
-        asked = "\0".join(self._prefix + path + end for path in paths for end in ("", "/", "/x")).encode(
-            "utf-8", "surrogateescape"
-        )
-        done = self._git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked, patience=_PATIENCE)
+        asked = "\0".join(self._prefix + path + end for path in paths for end in ("", "/", "/x"))
+        stdin = asked.encode("utf-8", "surrogateescape")
+        done = self._git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=stdin, patience=_PATIENCE)
         return {path.removeprefix(self._prefix).removesuffix("/x").rstrip("/") for path in done.paths}
 
 

@@ -46,15 +46,11 @@ def as_sarif(findings: Iterable[Finding]) -> dict[str, Any]:
     """Return SARIF 2.1.0, which code scanning takes."""
     results = [
         {
-            "ruleId": "stale-instruction",
-            "level": "warning" if one.sure else "note",
-            "message": {"text": describe(one)},
-            "locations": [
-                {"physicalLocation": {"artifactLocation": {"uri": one.file}, "region": {"startLine": one.line}}}
-            ],
+            "ruleId": "stale-instruction", "level": "warning" if one.sure else "note", "message": {"text": describe(one)},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": one.file}, "region": {"startLine": one.line}}}],
         }
         for one in findings
-    ]
+    ]  # fmt: skip
     rule = {"id": "stale-instruction", "shortDescription": {"text": "An instruction file says what is not so"}}
     driver = {"name": "memsync", "version": __version__, "rules": [rule]}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -17,6 +17,8 @@ _IMPORT: Final = re.compile(r"(?<![\w`@./])@((?:\.{1,2}/)?[\w.-]{1,80}(?:/[\w.-]
 _IN_PROSE: Final = re.compile(
     r"(?<![\w./@:~$\\*{<%#=-])(?:\.{1,2}/)?[\w.-]{1,80}(?:/[\w.@-]{1,80}){1,12}(?![\w/*{<$(-])"
 )
+_MARKED: Final = re.compile(r"[`\[/@]")  # a line without is read no further
+_DIGIT: Final = re.compile(r"\d")
 _FENCE: Final = re.compile(r"\s*(?:>\s*|[-*]\s+)?(`{3,}|~{3,})\s*([\w+-]*)")
 _HEADING: Final = re.compile(r"(#{1,6})\s+(.+)")
 _BRANCH: Final = re.compile(r"([\s│|]*)(?:[├└]|[|`+](?=-))[─-]{1,3}\s*(\S.*)")
@@ -38,17 +40,22 @@ ENDINGS: Final = frozenset(
 )
 _DOTTED: Final = re.compile(r"\.[a-z][\w-]{2,30}(?:rc|ignore|config|\.[a-z]{2,5}|attributes)$")
 _PATH: Final = re.compile(r"(?:\.{0,2}/)?[\w.@+\[\]()~*?-]+(?:/[\w.@+\[\]()~*?-]+)*/?")
+_BACKSLASHED: Final = re.compile(r"(?:\.{1,2}\\)*[\w.@-]{2,}(?:\\[\w.@-]+)+")  # as Windows has them
 _ACCEPT: Final = re.compile(r"<!--\s*memsync: accept\b(?:\s+because)?\s*(.*?)\s*-->")
 _ROLE: Final = re.compile(r"/[a-z][a-z\d]+(?:[-:][a-z\d]+)*|[a-z][a-z\d]{2,}(?:[-:][a-z\d]+)*")
 _CALLED: Final = r"(?i:(?:sub-?)?agents?|skills?)"  # right before or behind its name
 _ALONE: Final = re.compile(r"\s*(?:#|\||`{3}|~{3}|<)")  # a line that is its own
 _BEGIN: Final = re.compile(rf"{_ALONE.pattern}|\s*(?:[-*+>]|\d+[.)])\s|\s*[A-Z]")
-_END: Final = re.compile(r"[.!?:;](?=\s|$)")
+_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?:;](?=\s|$)")
 _PLACE: Final = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?|#L\d+(?:-L?\d+)?|::[\w:.\[\]-]+)$")
 
+_ENDED: Final = (  # the same in other languages
+    r"删除|删掉|已删|移除|废弃|退役|取代|迁[入出至移]|削除|廃止|삭제|제거|удал[её]н|устаре|eliminad[oa]s?\b|removid[oa]s?\b|obsolet|entfernt|gelöscht|veraltet|supprimé"
+)
 _OVER: Final = re.compile(
     r"(?i)\b(?!(?-i:[A-Z]{3}))(?:no longer|(?:does|do|did|is|was|are|were)(?: not|n't) (?:exist|there|present|tracked|committed)|not exist|removed?|delet\w+|deprecat\w+|formerly|previously|historical\w*|used to be|renam\w+"
     r"|replac\w+|supersed\w+|obsolete|there is no|there are no|is wrong|gone|migrat\w+ (?:from|to)|moved (?:from|to)|instead of|legacy|old|never existed|retired|dropped|archived|split into|merged into|rather than|not `)"
+    rf"|~~|{_ENDED}"
 )
 _OPEN: Final = re.compile(  # the file may be made, or is kept to oneself
     r"(?i)\b(?:creat\w+|generat\w+|writes|written|write (?:to|a|the|it|in)\b|outputs?|saved?|will be|would|planned|future|if (?:it |they |one )?(?:\w+ )?(?:exist|present|available|there)"
@@ -63,6 +70,7 @@ _LOOSE: Final = re.compile(  # an example, or a pattern
 )
 _ASIDE: Final = re.compile(
     r"(?i)example|template|planned|roadmap|future|proposed|migration|changelog|history|deprecated|anti-?pattern|naming|legacy"
+    rf"|{_ENDED}"
 )
 _DENIED: Final = re.compile(
     r"(?i)\b(?:do not|don't|never|avoid|not|no|without|rather than|instead of)\W+(?:\w+\W+){0,3}$"
@@ -95,6 +103,7 @@ class Statement(NamedTuple):
         while above and (self.kind != "link" or path.startswith("/")):  # a site may have its root in any folder
             above = posixpath.dirname(above)
             bases.append(above)
+        bases.append(self.file[: max(self.file.find("/."), 0)])  # what has the hidden folder of the file
         bases.append("")
         places = (posixpath.normpath(posixpath.join(base, path.lstrip("/"))) for base in bases)
         return list(dict.fromkeys(place for place in places if not place.startswith("..")))
@@ -157,7 +166,7 @@ class _Reader:
 
     def take(self, number: int, row: str) -> None:
         """Read one more line."""
-        if (accepted := _ACCEPT.search(row)) and accepted[1]:
+        if "<!--" in row and (accepted := _ACCEPT.search(row)) and accepted[1]:
             self.accepted.update((number, number + 1) if row.strip() == accepted[0] else (number,))
         if fence := _FENCE.match(row):
             self._take_fence(number, fence)
@@ -169,9 +178,10 @@ class _Reader:
             if heading := _HEADING.match(row):
                 del self._headings[len(heading[1]) - 1 :]
                 self._headings.append(heading[2])
-            if any(map(str.isdigit, row)):
+            if _DIGIT.search(row):
                 self._add(number, 0, "", "row", row)
-            self._take_prose(number, row)
+            if _MARKED.search(row):
+                self._take_prose(number, row)
 
     def _take_fence(self, number: int, fence: re.Match[str]) -> None:
         if not self._fence:
@@ -185,7 +195,8 @@ class _Reader:
 
     def _take_prose(self, number: int, row: str) -> None:
         plain = list(row)
-        for link in (*_LINK.finditer(row), *filter(None, [_DEFINITION.match(row)])):
+        links = (*_LINK.finditer(row), *filter(None, [_DEFINITION.match(row)]))
+        for link in (one for one in links if row.count("`", 0, one.start()) % 2 == 0):  # not in a span of code
             first = max(row.rfind("[", 0, link.start() + 1), 0)
             plain[first : link.end()] = " " * (link.end() - first)
             self._add(number, link.start(1), link[1], "link", row)
@@ -206,7 +217,7 @@ class _Reader:
         if " " in text or text.startswith("./"):
             if _COMMAND.match(text):
                 self._take_command(number, row, text, at)
-        elif looks_like_path(text):
+        elif (looks_like_path(text) and "](" not in text) or (_BACKSLASHED.fullmatch(text) and has_ending(text)):
             self._add(number, at, text, "path", row)
         elif _NAME.fullmatch(text) and (HUMP.search(text) or text.endswith("()") or MEMBER.fullmatch(text)):
             self._add(number, at, text, "name", row)
@@ -284,12 +295,8 @@ def looks_like_path(text: str) -> bool:
     bare = cut_place(text)
     if not _PATH.fullmatch(bare) or "..." in bare or "//" in bare or bare.startswith("@"):
         return False
-    return (
-        "/" in bare.strip("/")
-        or (bare.endswith("/") and len(bare) > 2)
-        or has_ending(bare)
-        or bool(_DOTTED.match(bare))
-    )
+    is_folder = "/" in bare.strip("/") or (bare.endswith("/") and len(bare) > 2)
+    return is_folder or has_ending(bare) or bool(_DOTTED.match(bare))
 
 
 def cut_place(text: str) -> str:

@@ -130,9 +130,8 @@ def plan_fixes(root: Path, findings: Sequence[Finding]) -> list[Fix]:
     for file in dict.fromkeys(one.file for one in findings if one.sure and one.now and not one.file.endswith(".jsonl")):
         was = files.read(files.resolve_inside(root / file, root))[0]
         rows = was.decode("utf-8", "surrogateescape").split("\n")
-        for one in sorted(
-            (one for one in findings if one.file == file and one.sure and one.now), key=lambda one: -one.at
-        ):
+        mine = [one for one in findings if one.file == file and one.sure and one.now]
+        for one in sorted(mine, key=lambda one: -one.at):
             row = rows[one.line - 1]
             at = one.at + (row[:1] == "\ufeff")
             if row[at : at + len(one.said)] == one.said:

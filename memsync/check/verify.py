@@ -38,15 +38,8 @@ _GENERIC: Final = re.compile(
 )
 _HEADINGS: Final = re.compile(r"(?m)^ {0,3}#{1,6} +(.+)$|(?:id|name)=[\"']([^\"'\n]+)|\{#([^}\n]+)\}")
 _LINE: Final = re.compile(r"(?::|#L)(\d{1,7})(?:[-:]L?\d+)*$")
-_TWINS: Final = (
-    ("yml", "yaml"),
-    ("md", "mdx", "mdc"),
-    ("json", "jsonc", "json5"),
-    ("jsx", "tsx"),
-    ("js", "mjs", "cjs"),
-    ("htm", "html"),
-)
-_TWIN_OF: Final = {ending: frozenset(group) - {ending} for group in _TWINS for ending in group}
+_TWINS: Final = "yml yaml|md mdx mdc|json jsonc json5|jsx tsx|js mjs cjs ts|htm html"
+_TWIN_OF: Final = {ending: {*group.split()} - {ending} for group in _TWINS.split("|") for ending in group.split()}
 _PLANNED: Final = re.compile(
     r"(?i)\b(?:upgrad\w+|bump\w*|migrat\w+|plan\w*|future|until|compat\w*|docs? for|e\.g\.|example|such as|if |break|fail|unsupported|validated|tested|verified|ubuntu|debian|apt|brew|dnf)"
 )
@@ -56,6 +49,7 @@ _BY_TOOLS: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # which a tool makes
 _TOLD: Final = re.compile(  # somebody is sent there
     r"(?i)\b(?:update|edit|see|refer to|modify|(?:(?:defined|located|lives?|configured|documented|described|declared|implemented) in))\W{1,4}$"
 )
+_GLOB: Final = {r"\*\*/": "(?:.*/)?", r"\*\*": ".*", r"\*": "[^/]*", r"\?": "."}
 _SAYING: Final = 3  # words of a line that says something
 
 Found = Iterator[tuple[Finding, list[str]]]  # and the paths that git may be told to ignore
@@ -104,9 +98,9 @@ class Verifier:
     # paths
 
     def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Found:
-        path = said
+        path = said.replace("\\", "/")
         if one.kind == "link":
-            path = unquote(said.partition("#")[0].partition("?")[0]).replace("\\", "/")
+            path = unquote(path.partition("#")[0].partition("?")[0])
             path = f"/{path[4:]}" if path.startswith("mdc:") else path  # Cursor's, from the root
             if ":" in path or not ("/" in path.strip("/") or has_ending(path)):
                 return
@@ -149,13 +143,7 @@ class Verifier:
 
     def _find_last(self, pattern: str) -> str:
         """Return what *pattern* found last, if it finds nothing since one commit; "" if it still does, never did, or lost one after the other."""
-        found = re.compile(
-            re.escape(pattern)
-            .replace(r"\*\*/", "(?:.*/)?")
-            .replace(r"\*\*", ".*")
-            .replace(r"\*", "[^/]*")
-            .replace(r"\?", ".")
-        )
+        found = re.compile(re.sub(r"\\\*\\\*/|\\\*\\\*|\\\*|\\\?", lambda mark: _GLOB[mark[0]], re.escape(pattern)))
         is_there = any(map(found.fullmatch, (*self._ground.names, *self._ground.folders)))
         gone = [] if is_there else [*filter(found.fullmatch, self._past.deleted)]
         return gone[0] if len({self._past.deleted[path] for path in gone}) == 1 else ""  # else what comes and goes
@@ -193,6 +181,7 @@ class Verifier:
         if not is_there and "/" not in bare and is_task(one.file):
             return  # a skill names what it writes
         now = self._past.follow(gone, self._ground.names, self._ground.folders) or self._find_same(gone.path)
+        now = now or (self._find_twin([gone.path], bare) if is_there else "")
         now = "" if is_elsewhere(now) and not is_elsewhere(gone.path) else now
         is_example = re.search(r"(?i)\b(?:e\.g\.|for example|for instance|such as)\W{0,3}$", one.row[: one.at])
         is_sure = not is_example and (is_there or ("/" in bare and not one.is_loose))
@@ -240,6 +229,8 @@ class Verifier:
             stem, _, ending = name.rpartition(".")
             twins = {f"{stem}.{other}".lower() for other in _TWIN_OF.get(ending, ())}
             twins |= {name.replace("-", "_").lower(), name.replace("_", "-").lower()}
+            if "/" in bare:
+                twins |= {f"{stem}s.{ending}".lower(), f"{stem.removesuffix('s')}.{ending}".lower()}
             named = (one for twin in twins for one in self._ground.list_named(twin))
             alike = [one for one in named if one.rpartition("/")[0] == folder]
             if len(alike) == 1 and ("/" in bare or name.startswith(".") or not _GENERIC.match(name)):
@@ -270,6 +261,8 @@ class Verifier:
             now = now.removeprefix(old.removesuffix(bare))
         if one.kind == "tree":
             return ""  # its place in the drawing says where it is
+        if "\\" in said:
+            return now.replace("/", "\\")
         at = max(said.find(bare), 0)
         lead, rest = said[:at], said[at + len(bare) :]
         return (lead if lead in ("./", "/") and not now.startswith(".") else "") + now + rest
@@ -371,7 +364,7 @@ class Verifier:
             since = self._past.find_loss(re.escape(lack.name), lack.files)
             is_lost = since and not any(lack.name in self._tree.text(file) for file in lack.files)
             if is_lost or not lack.is_open:
-                sure = not one.is_open and bool(since or not is_task(one.file))
+                sure = not (one.is_open or lack.is_open) and bool(since or not is_task(one.file))
                 yield Finding(one.file, one.line, one.said, lack.what, since=since, sure=sure, at=one.at), []
         yield from self._check_manager(one, words)
         for path in commands.find_paths(words) if words else ():
@@ -409,12 +402,6 @@ def _repeat(found: Sequence[Finding], statements: Sequence[Statement]) -> Iterat
     told = {(one.file, one.said): one for one in found if "/" in one.said}
     lines = {(one.file, one.line, one.said) for one in found}
     for one in statements:
-        first = told.get((one.file, one.said))
-        if (
-            first
-            and one.kind == "path"
-            and not is_task(one.file)
-            and (one.file, one.line, one.said) not in lines
-            and one.is_meant
-        ):
+        first = told.get((one.file, one.said)) if one.kind == "path" and not is_task(one.file) else None
+        if first and (one.file, one.line, one.said) not in lines and one.is_meant:
             yield first._replace(line=one.line, at=one.at, sure=False)

@@ -18,7 +18,8 @@ _CODE: Final = re.compile(
     r"\.(?:pyi?|[cm]?[jt]sx?|go|rs|rb|java|kts?|scala|swift|mm?|c|h|cc|cpp|hpp|cs|php|exs?|[eh]rl|clj|dart|hs|jl|lua|nix|zig|sh|sql|graphql|proto|vue|svelte)$"
 )
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
-_DEFINED: Final = rb"\b(?:class|enum|struct|interface|object|trait|protocol|record|type|def|func|fn|function|const|let|var|val|static)\s+(?:\([^)\n]*\)\s*)?%s\b"
+_KINDS: Final = rb"class|enum|struct|interface|object|trait|protocol|record|type"
+_DEFINED: Final = rb"\b(?:%s)\s+(?:\([^)\n]*\)\s*)?%s\b"
 _LISTED: Final = re.compile(r"(?:`\w+`(?:\s*[,/|]\s*(?:and |or )?| and | or )){2,40}`\w+`")
 _SHORT: Final = 4  # letters of a name that may be any word
 _NAMED: Final = 3  # files of a line in whose history a name is looked for
@@ -47,8 +48,10 @@ class Words:
     def _list_words(self, statements: Sequence[Statement]) -> Iterator[tuple[str, Statement, str, list[str]]]:
         """Yield the names that are not in the files of code that their lines name, and others that code must spell, as they are said."""
         beside: dict[tuple[str, int], list[str]] = defaultdict(list)
+        named = {(one.file, one.line) for one in statements if one.kind == "name"}
         for one in statements:
-            if one.kind in ("path", "link") and _CODE.search(cut_place(one.said)):
+            is_near = one.kind in ("path", "link") and (one.file, one.line) in named
+            if is_near and _CODE.search(cut_place(one.said)):
                 beside[one.file, one.line] += find_files(self._ground, one)
         for one in statements:
             is_asked = one.kind in ("name", "command") or (one.kind == "row" and PORTS.search(one.row))
@@ -104,11 +107,9 @@ class Words:
                     del left[own]
         for path, data in self._ground.read_code() if left else ():
             for own in [own for own in left if _CODE.search(path)]:
-                defined = [name for name in map(str.encode, own.others) if name in data]
-                if (
-                    len(defined) >= own.least
-                    and sum(bool(re.search(_DEFINED % one, data)) for one in defined) >= own.least
-                ):
+                named = [name for name in map(str.encode, own.others) if name in data]
+                kinds = _KINDS if own.least == 1 else _KINDS + rb"|def|func|fn|function|const|let|var|val|static"
+                if sum(bool(re.search(_DEFINED % (kinds, name), data)) for name in named) >= own.least:
                     del left[own]
                     what = f"no file of code has {own.word}, though {path} has {' or '.join(sorted(own.others)[:2])}"
                     yield Finding(own.one.file, own.one.line, own.one.said, what, at=own.one.at)

@@ -656,3 +656,42 @@ def test_a_sentence_over_several_lines_is_read_as_one_and_a_skill_speaks_of_all_
         (".claude/skills/js/SKILL.md:1", "eslint.config.js", "eslint.config.mjs", None, False),
         ("AGENTS.md:6", "src/old.py", None, since, True),
     ]
+
+
+def test_a_path_of_windows_a_name_almost_right_and_a_file_that_changed_its_ending_are_found(repo, tree, check):
+    tree(
+        {
+            "src/pay.py": "def pay_all():\n    pass\n\n\ndef keep():\n    return [1, 2, 3, 4, 5]\n",
+            "docs/tasks.md": "# Tasks\n",
+        }
+    )
+    tree({"format.config.js": "export default {}\n", "package.json": '{"scripts": {"quality": "x", "init": "y"}}\n'})
+    for old, new in (("src/pay.py", "src/money.py"), ("format.config.js", "format.config.ts")):
+        repo.git("mv", old, new)
+    (repo.root / "format.config.ts").write_text("const all: Config = { semi: false, width: 120 }\nexport default all\n")
+    code = (repo.root / "src/money.py").read_text().replace("pay_all", "pay")
+    since = tree({"src/money.py": code, "package.json": '{"scripts": {"build": "z"}}\n'})
+    tree({
+        "AGENTS.md": "Money is in `src\\pay.py`, in `src\\money.py` and `App\\Models\\User`.\nTasks are in `docs/task.md`.\n"
+        "Style: `format.config.js`\nCall `pay_all()` of `src/money.py`.\nRun `pnpm quality`, `pnpm vitest` and `pnpm init`.\n",
+    })  # fmt: skip
+    assert check() == [
+        ("AGENTS.md:1", "src\\pay.py", "src\\money.py", since, True),
+        ("AGENTS.md:2", "docs/task.md", "docs/tasks.md", None, True),
+        ("AGENTS.md:3", "format.config.js", "format.config.ts", since, True),
+        ("AGENTS.md:4", "pay_all()", None, since, True),
+        ("AGENTS.md:5", "pnpm quality", None, since, False),
+    ]
+
+
+def test_what_is_shown_in_code_an_example_on_the_line_before_and_what_is_gone_in_any_language_is_no_finding(
+    tree, check
+):
+    tree({"pay.py": "a = 1\n", "sub/CONTRIBUTING.md": "# Contribute\n"})
+    (tree.root / "pay.py").unlink()
+    tree({
+        "AGENTS.md": "Links are relative: `[churn](./churn.md)`.\nLinks go to files beside, e.g.\n[jobs](../jobs/store.md) for jobs.\n"
+        "`pay.py` \u5df2\u5220\u9664\n\n~~`pay.py`~~\n\n## Query \u5df2\u5220\u9664\n\n`pay.py`\n",
+        "sub/.github/copilot-instructions.md": "See [how](CONTRIBUTING.md).\n",
+    })  # fmt: skip
+    assert check() == []
