@@ -29,7 +29,7 @@ class Failure(NamedTuple):
     words: tuple[str, ...]
 
 
-_PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "filePath", "dir_path")
+PATHS: Final = ("file_path", "path", "absolute_path", "notebook_path", "filePath", "dir_path")
 _MOST: Final = 6  # classes of one output
 
 
@@ -50,7 +50,7 @@ def classify(call: Call, result: Result, find_missing: Callable[[str], str]) -> 
 def _missing_paths(call: Call, text: str, find_missing: Callable[[str], str]) -> Iterator[Failure]:
     if not IS_MISSING.search(text):
         return
-    named = [str(call.given[key]) for key in _PATHS if isinstance(call.given.get(key), str)]
+    named = [str(call.given[key]) for key in PATHS if isinstance(call.given.get(key), str)]
     for path in dict.fromkeys((*named, *list_missing(text))):
         if missing := find_missing(path):
             tail = "/".join(missing.split("/")[-2:])

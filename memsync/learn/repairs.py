@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 
 from memsync.clients.transcript_events import Call, Event, Result
 from memsync.learn.digest import is_look
-from memsync.learn.failures import Failure, classify
+from memsync.learn.failures import PATHS, Failure, classify
 from memsync.learn.rules import has, pattern
 from memsync.learn.said import Lesson, find_words, head_of
+from memsync.learn.transcripts import EDITS
 from memsync.system.texts import one_line
 
 _NEAR: Final = 12  # calls behind a failure in which its repair is looked for
@@ -26,8 +27,6 @@ _ALIKE: Final = 0.8  # of two names
 _ADDED: Final = 2  # words that a command lacked
 _PATH: Final = re.compile(r"[/.:*]|\d{3}")
 _OPERATOR: Final = re.compile(r"[|;&<>`$(]")
-_EDITS: Final = frozenset({"edit", "multiedit", "write", "replace", "write_file", "apply_patch", "notebookedit"})
-_PATHS: Final = ("file_path", "absolute_path", "path", "filePath", "notebook_path")
 _PARTS: Final = frozenset("apps packages crates services libs modules plugins".split())  # folders of packages
 
 
@@ -45,7 +44,7 @@ class Tried(NamedTuple):
     @property
     def is_edit(self) -> bool:
         """Whether it changed a file."""
-        return self.call.tool.lower() in _EDITS
+        return self.call.tool.lower() in EDITS
 
 
 FindMissing = Callable[[str], str]
@@ -203,7 +202,7 @@ def _likeness(one: str, other: str) -> float:
 
 def _list_paths(call: Call) -> Iterator[str]:
     """Yield the files that *call* names."""
-    yield from (str(call.given[key]) for key in _PATHS if isinstance(call.given.get(key), str))
+    yield from (str(call.given[key]) for key in PATHS if isinstance(call.given.get(key), str))
     for word in find_words(call.command)[1:]:
         if "/" in word and re.fullmatch(r"[\w./@-]+", word):
             yield word

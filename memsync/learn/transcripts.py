@@ -19,6 +19,7 @@ from memsync.clients import transcript_events, transcript_files
 from memsync.clients.transcript_events import Event, Prompt, Result, Session, Words, says_failure
 from memsync.clients.transcript_files import Source
 from memsync.errors import ImportFailed
+from memsync.learn.failures import PATHS
 from memsync.learn.rules import read_rows
 from memsync.memories.project import Project
 from memsync.safety import secrets
@@ -36,7 +37,7 @@ _ROW: Final = 200  # characters of each
 _TURNS: Final = 200  # the newest turns that are listed
 _TURN: Final = 400  # characters of each
 _COMMANDS: Final = {"bash", "shell", "exec_command", "local_shell", "run_shell_command", "container.exec"}
-_EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
+EDITS: Final = {"edit", "multiedit", "write", "notebookedit", "apply_patch", "replace", "write_file", "create_file"}
 _READS: Final = {"read", "grep", "glob", "ls", "read_file", "read_many_files", "list_directory", "search_file_content"}
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _OURS: Final = re.compile(r"^(?:uvx? (?:tool )?(?:run )?)?memsync\b|^gobby (?:memory|skill)\b")
@@ -178,7 +179,7 @@ def _make_call(event: transcript_events.Call) -> Call:
         kind = "memory"
     elif name in _COMMANDS:
         kind = "command"
-    elif name in _EDITS:
+    elif name in EDITS:
         kind = "edit"
     elif name in _READS:
         kind = "read"
@@ -187,7 +188,7 @@ def _make_call(event: transcript_events.Call) -> Call:
 
 
 def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:
-    names = (given.get(key) for key in ("file_path", "absolute_path", "path", "notebook_path"))
+    names = (given.get(key) for key in PATHS)
     patch = given.get("input") or given.get("patch") or given.get("command")
     patched = _PATCHED.findall(patch) if isinstance(patch, str) else []
     return tuple(dict.fromkeys(str(name) for name in (*names, *patched) if name))
