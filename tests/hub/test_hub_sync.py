@@ -426,7 +426,8 @@ def test_the_time_of_a_newer_commit_is_told_in_utc_wherever_the_database_is(hub,
         database = connection.info.dbname
         connection.execute(f"alter database {database} set timezone to 'Asia/Tokyo'")
     hub.database.close()
-    pushed = sync.Fetched(tip=remote.Tip(branch="main", commit="b" * 40), files={}, pushed=True,
+    pushed = sync.Fetched(tip=remote.Tip(branch="main", commit="b" * 40), pushed=True,
+                          files={".gobby/memories.jsonl": b'{"id": "mm-1", "content": "the cache is redis"}\n'},
                           committed_at=datetime(2026, 11, 28, 12, 30, tzinfo=UTC))  # fmt: skip
     with Hub(hub.settings) as again:
         sync.settle(again.database, None, known, pushed, "")
