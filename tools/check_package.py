@@ -80,7 +80,7 @@ def main() -> None:
                 try_installers(built, place)
                 if "--hub" in sys.argv:
                     try_hub(built, place)
-            built.replace(ROOT / "dist" / built.name)
+            shutil.move(built, ROOT / "dist" / built.name)  # the folder for what is temporary may be on another disk
 
 
 if __name__ == "__main__":
