@@ -273,12 +273,9 @@ def _answer_by(project: Project, sender: Client, event: str, cwd: str, payload: 
 def _is_quiet_by_now(project: Project, event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
     """Tell whether nothing is known of the call, once the lookup file is as the stores are."""
     from memsync.agents.toolcall import is_quiet
-    from memsync.memories.anchored import is_looked_up, save_lookup
+    from memsync.memories.anchored import refresh_lookup
 
-    if is_looked_up(project):
-        return False
-    save_lookup(project, os.environ)
-    return is_quiet(event, client, payload, cwd, os.environ)
+    return refresh_lookup(project) and is_quiet(event, client, payload, cwd, os.environ)
 
 
 def _start_another(event: str, layout: Layout, loaded: Loaded) -> None:

@@ -28,8 +28,7 @@ from memsync.memories.anchored import (
     find_about,
     find_anchored,
     find_failing,
-    is_looked_up,
-    save_lookup,
+    refresh_lookup,
 )
 from memsync.memories.screening import is_rule
 from memsync.records import format_time, short_id
@@ -76,8 +75,7 @@ def _answer_call(session: RecallSession, client: Client, event: str, payload: Ma
     def used() -> None:
         for found in given if is_ours and name else ():
             session.commit(found)
-        if not is_looked_up(project):
-            save_lookup(project, project.env)
+        refresh_lookup(project)
         if given or ask:
             session.log(_note(session, client, event, call, decision, failure))
 

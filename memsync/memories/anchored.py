@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -137,8 +137,7 @@ def find_about(project: Project, used: Sequence[str]) -> list[Match]:
     """Return the memories that are about one of the names *used*, which no more than a few are."""
     if project.layout.root is None or not used:
         return []
-    if not is_looked_up(project):
-        save_lookup(project, project.env)
+    refresh_lookup(project)
     known = lookup.Lookup(lookup.path_of(os.path.realpath(project.layout.root), project.env))
     due = [name for name in used if known.has_any(places.keys_of((name,)))][:_POOL]
     due = [name.partition(" ")[0] for name in due]  # of a word, not in which language
@@ -268,27 +267,29 @@ def fits_glob(glob: str, path: str) -> bool:
     return len(names) in at
 
 
-def is_looked_up(project: Project) -> bool:
-    """Tell whether the lookup file is as the stores are now; where there can be none, it is."""
+def refresh_lookup(project: Project) -> bool:
+    """Write the lookup file where it is not as the stores are now, and tell whether it was written.
+
+    What a store changes later is not in it, and it is not fresh then. Never fails.
+    """
     root = project.layout.root
-    return root is None or lookup.Lookup(lookup.path_of(os.path.realpath(root), project.env)).fresh
-
-
-def save_lookup(project: Project, env: Mapping[str, str]) -> None:
-    """Write the lookup file for the stores as they are now: what a store changes later is not in it, and it is not fresh then. Never fails."""
-    if project.layout.root is None:
-        return
-    files = [lookup.stamp_of(str(path)) for _, _, store in walk(project) for path in _skill_files(store.place)]
+    if root is None:
+        return False
+    path = lookup.path_of(os.path.realpath(root), project.env)
+    if lookup.Lookup(path).fresh:
+        return False
+    files = [lookup.stamp_of(str(skill)) for _, _, store in walk(project) for skill in _skill_files(store.place)]
     keys: set[str] = set()
     for _, _, store in walk(project):
         place = store.place
         paths = (place.memories, place.pending, place.config)  # not where a link leads, which may be another tomorrow
-        files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
+        files += [_spell(one, seen) for one, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
         keys = {*_list_keys(project)}
         keys.update(_list_names(project, keys))
     keys.discard("")
-    lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
+    lookup.save(path, keys, files)
+    return True
 
 
 def _skill_files(place: Place) -> Iterator[Path]:

@@ -9,7 +9,7 @@ import pytest
 from memsync.agents.session import RecallSession
 from memsync.errors import MemoryNotFound, UsageError
 from memsync.memories import reach
-from memsync.memories.anchored import Touched, find_anchored, save_lookup
+from memsync.memories.anchored import Touched, find_anchored, refresh_lookup
 from memsync.memories.filters import Filters
 from memsync.memories.lookup import Lookup, path_of
 from memsync.memories.project import Project
@@ -108,7 +108,7 @@ def test_what_is_anchored_above_is_given_before_a_file_below_is_touched(nested, 
     with Project.open(nested) as project:
         found = find_anchored(project, Touched(paths=["app.py"], is_whole=True))
         assert texts(one.entry for one in found) == ["What holds for services/api/ and all that is in it"]
-        save_lookup(project, project.env)
+        refresh_lookup(project)
         known = Lookup(path_of(str(nested.resolve()), project.env))
         assert known.has_any(["*"])
         assert known.has_any(Touched(paths=["app.py"]).keys)
