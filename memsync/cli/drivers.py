@@ -100,7 +100,7 @@ def _merge_skill(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> tup
 
     try:
         found, data = merge(*texts, merge_text=lambda *parts: _text(parts, size), size=size)
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - whatever it is, git must get both sides
         _say(f"memsync: merged as text, because of an unexpected {type(error).__name__}: {error}")
         return _as_text(texts, size)
     return (_CONFLICT if found else _CLEAN), data

@@ -67,7 +67,7 @@ def main(words: Sequence[str]) -> int:
         return hook(words[1:])
     except MemsyncError as error:
         _say(str(error))
-    except Exception as error:
+    except Exception as error:  # the boundary: what goes wrong here may not stop the user's commit or checkout
         if os.environ.get("MEMSYNC_DEBUG"):
             raise
         _say_unfinished(words[0], f"unexpected {type(error).__name__}: {error}; git goes on")

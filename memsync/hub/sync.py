@@ -215,7 +215,7 @@ def sync(
             for future in as_completed([workers.submit(bring, one) for one in known]):
                 outcomes.append(future.result())
                 told(outcomes[-1])
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nothing more is begun or written, and it is raised again
             is_lost.set()
             workers.shutdown(wait=False, cancel_futures=True)
             raise
