@@ -17,7 +17,7 @@ from memsync.index.core import Arrays, Index
 from memsync.index.embed import Meaning
 from memsync.index.lexical import Base, Forward, Lexical, Spelling, build_grams
 from memsync.index.query import Query
-from memsync.index.rank import Allow, Parts, Ranking, Record, rank
+from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import WEIGHED
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import Damping, damping_of, weigh_term
@@ -158,9 +158,6 @@ class Sample(Index):
                 ((score - by_chance[slot], slot) for score, slot in scores), key=itemgetter(0), reverse=True
             )
 
-        def add(parts: Parts, amount: float) -> Parts:
-            return parts._replace(identifier=parts.identifier + amount)  # which the gate does not weigh
-
         whole = self._whole_of
         share = whole.searched / max(whole.live, 1)
         # Chance matches come from what was searched, and a store is about what many of its own records have.
@@ -169,21 +166,14 @@ class Sample(Index):
             frequency=lambda term: int(share * whole.seen.get(term, 0)),
             said=lambda _, memory: self._tokenizer.read(memory),
         )
-        ranking = rank(
+        return rank(
             query,
-            candidates._replace(
-                lens=lens,
-                record=self._read,
-                ordered=scores,
-                parts=lambda slot: add(candidates.parts(slot), -by_chance.get(slot, 0.0)),
-            ),
+            candidates._replace(lens=lens, record=self._read, ordered=scores, by_chance=by_chance),
             limit=limit,
             allow=allow,
             is_mine=lambda _: False,
             weighed=weighed,
         )
-        matches = (match._replace(parts=add(match.parts, by_chance.get(match.slot, 0.0))) for match in ranking.matches)
-        return ranking._replace(matches=tuple(matches))
 
     def _list_live(self, term: str) -> list[int]:
         slots: list[int] = self._lexical.postings(term)[0].tolist()

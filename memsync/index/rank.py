@@ -47,7 +47,7 @@ class Match(NamedTuple):
     """One record that answers; `copy_of` is the id of a better one that says nearly the same.
 
     `confidence` says how sure that is, 0 to 1, and `terms` are the numbers of its words; both empty where nobody looked.
-    `slot` is where the index has it.
+    `slot` is where the index has it; `by_chance` is what of its score any query would give it there.
     """
 
     scope: Scope
@@ -58,11 +58,12 @@ class Match(NamedTuple):
     confidence: float = 0.0
     terms: frozenset[int] = frozenset()
     slot: int = -1
+    by_chance: float = 0.0
 
     @property
     def order(self) -> float:
         """What it is sorted by: boosts reorder by at most BOOST."""
-        return self.parts.score * (1 + BOOST * self.boost)
+        return (self.parts.score - self.by_chance) * (1 + BOOST * self.boost)
 
 
 class Ranking(NamedTuple):
@@ -82,7 +83,10 @@ class Ranking(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What an index found: slots with falling scores, and how to look at one; *nearest* is the most that one gains by its place."""
+    """What an index found: slots with falling scores, and how to look at one; *nearest* is the most that one gains by its place.
+
+    *by_chance*: what of a slot's score any query would give it; *ordered* is without that.
+    """
 
     ordered: Iterable[tuple[float, int]]
     record: Read
@@ -90,6 +94,7 @@ class Candidates(NamedTuple):
     lens: Lens
     degraded: str = ""
     nearest: float = 0.0
+    by_chance: Mapping[int, float] = {}
 
 
 def rank(
@@ -216,16 +221,16 @@ def _allowed(
     for scope, memory, slot in ordered:
         if memory.id in seen:
             continue
-        parts = found.parts(slot)
+        parts, by_chance = found.parts(slot), found.by_chance.get(slot, 0.0)
         if parts.place:
             parts = parts._replace(place=_see_place(query, scope, memory, parts.place))
-            if not parts.score > 0:
+            if not parts.score > by_chance:
                 continue
         if (boost := allow(scope, memory)) is None:
             refused.append(Match(scope, memory, parts, 0.0, slot=slot))
         else:
             seen.add(memory.id)
-            yield Match(scope, memory, parts, boost, slot=slot)
+            yield Match(scope, memory, parts, boost, slot=slot, by_chance=by_chance)
 
 
 def _place(match: Match) -> tuple[float, str]:
