@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Final, NamedTuple
 
 from memsync.memories import commands
@@ -50,7 +49,7 @@ _WRONG: Final = (
     ("nicht|statt|anstelle|nie|kein", rf"\b(?:nicht|statt|anstatt|anstelle von|nie|niemals|keinesfalls|keine?[nrms]?) {_SMALL}{_N}{_OR}"),
     ("nicht|nie", rf"{_N} (?:\w+ )?(?:nicht|nie|niemals) (?:mehr )?(?:verwenden|benutzen|nutzen|aufrufen|ausführen|nehmen|importieren)"),
     ("", rf"{_N} (?:(?:file|folder|directory|module|package|command|flag) )?{_GONE}"),
-    ("no |no such|renamed|formerly|früher", rf"\b(?:there is no|there's no|there are no|no such|ha(?:s|ve) no|renamed from|formerly|früher) {_SMALL}{_N}{_OR}"),
+    ("no |renamed|formerly|früher", rf"\b(?:there is no|there's no|there are no|no such|ha(?:s|ve) no|renamed from|formerly|früher) {_SMALL}{_N}{_OR}"),
 )  # fmt: skip
 _KEIN: Final = r"keine?[nrms]?"
 # Which of the two names is the command.
@@ -158,12 +157,7 @@ class _Said:
 def _find(words: str, pattern: str, text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of *pattern* in *text*, if that has one of *words*."""
     lower = text.lower()
-    return _compile(pattern).finditer(text) if any(one in lower for one in words.split("|")) else iter(())
-
-
-@cache
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return re.finditer(pattern, text, re.IGNORECASE) if any(one in lower for one in words.split("|")) else iter(())
 
 
 def _can_be_met(name: str, is_command: Callable[[commands.Words], bool]) -> bool:
