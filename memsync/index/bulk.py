@@ -208,7 +208,8 @@ def load_arrays(database: Database, *, has_vectors: bool, is_lean: bool = False)
     shapes = database.read_shapes()
     vectors = _load_vectors(database, shapes) if has_vectors else None
     if is_lean:
-        (_, texts), forward = _read_numbers(database.ask("SELECT slot, text FROM said ORDER BY slot")), None
+        hashes = array("q", (text for (text,) in database.ask("SELECT text FROM said ORDER BY slot")))
+        texts, forward = np.asarray(hashes), None
     else:
         texts, forward = _load_forward(database)
     if len(texts) != len(shapes.slots) or (vectors and len(vectors.numbers) != len(texts)):
@@ -238,15 +239,6 @@ def _read_columns(rows: sqlite3.Cursor) -> Iterator[Sequence[Any]]:
     """Yield the columns of some *rows* at once: memory that all of them take would stay with the process."""
     while some := rows.fetchmany(_CHUNK):
         yield [*zip(*some, strict=True)]
-
-
-def _read_numbers(rows: sqlite3.Cursor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the two columns of *rows*, which are numbers."""
-    one, two = array("q"), array("q")
-    for own, their in _read_columns(rows):
-        one.extend(own)
-        two.extend(their)
-    return np.asarray(one), np.asarray(two)
 
 
 def _join(*parts: sqlite3.Cursor) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
