@@ -131,9 +131,8 @@ class Vectors:
         far = np.concatenate([_distances(rows, signs) for rows in parts])
         furthest = 8 * len(signs)  # of what lives
         # Distances are few different numbers: to count them takes a tenth of finding one by its rank.
-        cut = int(np.bincount(far).cumsum().searchsorted(min(SIEVED, len(far))))
-        cut = min(cut, furthest) if len(far) >= SIEVED else furthest
-        return np.asarray(far <= cut)
+        cut = int(np.bincount(far).cumsum().searchsorted(SIEVED))  # behind all, if there are fewer
+        return np.asarray(far <= min(cut, furthest))
 
 
 def _distances(rows: Rows, signs: NDArray[np.uint8]) -> NDArray[np.uint16]:
