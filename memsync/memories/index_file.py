@@ -331,10 +331,8 @@ class IndexFile:
         if (found := reading.compare(slots)) is None:
             return None
         lines, stamps = found
-        gone, new = (
-            [*slots.values()],
-            {line.id: line for line in lines if line.is_record and not line.problem and line.id},
-        )
+        gone = [*slots.values()]
+        new = {line.id: line for line in lines if line.is_record and not line.problem and line.id}
         if len(new) < len(lines) or not set(gone).issuperset(rows.find_slots(scope, new)):
             return None
         return _Seen(new, stamps, None, frozenset()), gone
