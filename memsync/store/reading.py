@@ -135,6 +135,8 @@ class Reading:
         None where something waits, or the last line has no end. Nothing is taken in.
         """
         held, held_seen = files.read(self.place.pending)
+        if held:
+            return None
         new, raw, size = [], b"", 0
         with files.open_to_read(self.path) as (source, found):
             self._refuse_foreign(source)
@@ -142,7 +144,7 @@ class Reading:
                 if known.pop(raw[:-1], None) is None:
                     new.append(raw)
             size = source.tell()
-        if held or raw[-1:] != b"\n":
+        if raw[-1:] != b"\n":
             return None
         return jsonl.read_lines(b"".join(new)), (found._replace(size=size), held_seen)
 

@@ -93,6 +93,15 @@ def test_a_file_in_which_not_each_line_stands_for_itself_is_read(place, added):
     assert [ask(made, text) for text in ("zebras", "note 0")] == [fresh(place, text) for text in ("zebras", "note 0")]
 
 
+def test_a_file_beside_which_something_waits_is_read(place):
+    waiting = opened(place)[0]["project"].place.pending
+    waiting.parent.mkdir(exist_ok=True)
+    waiting.write_text(memory_line("mm-09", "zebras"))
+    stores, made = opened(place)
+    assert ask(made, "zebras").ids == ["mm-09"]
+    assert stores["project"].stamp is not None
+
+
 def test_a_word_that_nobody_says_any_more_is_in_no_row(place):
     put(place, {**LINES, "mm-okapi": "an okapi hides"})
     assert "mm-okapi" in slots(place)
