@@ -108,7 +108,7 @@ def extract(
             note = f"by rules, because {error}"
             log.info("%s", note)
     if result is None and session is not None:
-        result = from_session(project, session, str(source))
+        result = _from_lessons(project, session, heard, str(source))
     elif result is None:
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
         result = _leave_out_known(project, by_rules(found, str(source), must_last=must_last), in_files=False)
@@ -127,7 +127,11 @@ def extract(
 
 def from_session(project: Project, session: Session, source: str) -> Extracted:
     """Return what the rules find in a session, corrections with what they replace. Nothing is stored."""
-    result = by_wording(_hear(project, session), source)
+    return _from_lessons(project, session, _hear(project, session), source)
+
+
+def _from_lessons(project: Project, session: Session, heard: Iterable[Lesson], source: str) -> Extracted:
+    result = by_wording(heard, source)
     proposed = (_mark_correction(project, _name_session(one, session.id)) for one in result.proposed)
     return _leave_out_known(project, replace(result, proposed=tuple(proposed)))
 
