@@ -121,7 +121,8 @@ class Words:
         name = re.escape(folder).encode()
         used = re.compile(rb"(?i)(?:join|path|dir|open)\w*\W{0,2}\([^\n]{0,20}['\"]%s['\"/]" % name)
         named = (path for path in self._ground.tree.files if _CODE.search(path) and not is_elsewhere(path))
-        return any(used.search(self._ground.tree.read(path)) for path in named)
+        word = folder.encode().lower()  # asked first: the pattern takes ten times as long
+        return any(word in data.lower() and used.search(data) for data in map(self._ground.tree.read, named))
 
 
 def _list_own(statements: Sequence[Statement]) -> Iterator[_Own]:
