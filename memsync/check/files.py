@@ -95,11 +95,13 @@ class Ground:
             if path.rpartition(".")[2].lower() not in _FOR_PEOPLE and (data := self.tree.read(path)):
                 yield path, data
 
-    def find_words(self, words: Collection[str]) -> set[str]:
-        """Return those of *words* that stand somewhere in the code."""
+    def find_words(self, words: Collection[str], *, is_whole: bool = False) -> set[str]:
+        """Return those of *words* that stand somewhere in the code, with *is_whole* not only in longer words."""
         left = {word: word.encode() for word in words}
         for _, data in self.read_code() if left else ():
-            left = {word: spelled for word, spelled in left.items() if spelled not in data}
+            for word in [word for word, spelled in left.items() if spelled in data]:
+                if not is_whole or re.search(rb"(?<!\w)%s(?!\w)" % re.escape(left[word]), data):
+                    del left[word]
             if not left:
                 break
         return set(words) - left.keys()

@@ -99,12 +99,9 @@ class Words:
 
     def _find_undefined(self, asked: Iterable[_Own]) -> Iterator[Finding]:
         """Yield those of the names *asked* that no code has, while a file of code defines their class or their others."""
-        left = {own: own.word.encode() for own in asked} if len(self._ground.names) < _MOST else {}
-        for _, data in self._ground.read_code() if left else ():
-            there = [own for own, word in left.items() if word in data]
-            for own in there:
-                if re.search(rb"(?<!\w)%s(?!\w)" % left[own], data):
-                    del left[own]
+        owns = list(asked) if len(self._ground.names) < _MOST else []
+        here = self._ground.find_words({own.word for own in owns}, is_whole=True)
+        left = dict.fromkeys(own for own in owns if own.word not in here)
         for path, data in self._ground.read_code() if left else ():
             for own in [own for own in left if _CODE.search(path)]:
                 named = [name for name in map(str.encode, own.others) if name in data]
