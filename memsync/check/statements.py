@@ -32,7 +32,7 @@ _COMMAND: Final = re.compile(_STARTERS.pattern + r"(?:\./)?[a-z][\w./-]*(?: [^\s
 _CUT: Final = re.compile(r"\s(?:&&|\|\||[;|&])\s|;\s|\s#\s")
 _NAME: Final = re.compile(r"[A-Za-z_]\w{2,80}(?:(?:\.|::|#)[A-Za-z_]\w{1,80}){0,4}(?:\(\))?")
 MEMBER: Final = re.compile(r"(?<![\w./@:-])([A-Z]\w{2,40})(?:\.|::)([A-Za-z_]\w{2,60})(?![\w*/-]|\.\w)(?:\(\))?")
-HUMP: Final = re.compile(r"[a-z\d]_[a-z\d]|[a-z]{2}[A-Z]|[A-Z]{2}_[A-Z]")
+_HUMP: Final = re.compile(r"[a-z\d]_[a-z\d]|[a-z]{2}[A-Z]|[A-Z]{2}_[A-Z]")
 ENDINGS: Final = frozenset(
     "py pyi ts tsx js jsx mjs cjs mts cts go rs rb java kt kts scala swift c h cc cpp hpp cs fs php ex exs erl hs ml lua"
     " sh bash zsh ps1 bat sql graphql proto css scss less html vue svelte astro md mdx rst txt json jsonc json5 jsonl yaml"
@@ -96,10 +96,10 @@ class Statement(NamedTuple):
         """The rest of its line and sentence, which says how it is meant."""
         return self.row[: self.at] + self.row[self.at + len(self.said) :] + self.beside
 
-    def list_places(self, path: str, folder: str = "") -> list[str]:
+    def list_places(self, path: str) -> list[str]:
         """Return where *path* may be meant to be, from the root: beside the file, in a folder above it, or where a command is run."""
         above = posixpath.dirname(self.file)
-        bases = [posixpath.join(above, folder), *([folder] if folder else [])]
+        bases = [posixpath.join(above, self.folder), *([self.folder] if self.folder else [])]
         while above and (self.kind != "link" or path.startswith("/")):  # a site may have its root in any folder
             above = posixpath.dirname(above)
             bases.append(above)
@@ -219,7 +219,7 @@ class _Reader:
                 self._take_command(number, row, text, at)
         elif (looks_like_path(text) and "](" not in text) or (_BACKSLASHED.fullmatch(text) and has_ending(text)):
             self._add(number, at, text, "path", row)
-        elif _NAME.fullmatch(text) and (HUMP.search(text) or text.endswith("()") or MEMBER.fullmatch(text)):
+        elif _NAME.fullmatch(text) and (_HUMP.search(text) or text.endswith("()") or MEMBER.fullmatch(text)):
             self._add(number, at, text, "name", row)
         elif _ROLE.fullmatch(text) and (text[0] == "/" or _is_called(row[:at], row[at + len(text) :])):
             self._add(number, at, text, "role", row)

@@ -73,7 +73,7 @@ class Verifier:
             if one.kind == "command":
                 found += self._check_command(one)
             elif one.kind in ("path", "link", "import"):
-                found += self._check_path(one, one.said, one.at, one.folder)
+                found += self._check_path(one, one.said, one.at)
             elif one.kind == "role":
                 found += self._check_role(one)
         rows = [one for one in statements if one.kind == "row"]
@@ -97,7 +97,7 @@ class Verifier:
 
     # paths
 
-    def _check_path(self, one: Statement, said: str, at: int, folder: str = "") -> Found:
+    def _check_path(self, one: Statement, said: str, at: int) -> Found:
         path = said.replace("\\", "/")
         if one.kind == "link":
             path = unquote(path.partition("#")[0].partition("?")[0])
@@ -106,26 +106,26 @@ class Verifier:
                 return
         path = cut_place(path)
         fixed = "/".join(takewhile(lambda part: not set("*?") & set(part), path.split("/")))
-        places = one.list_places(fixed, folder)
+        places = one.list_places(fixed)
         if there := [place for place in places if self._ground.has(place)]:
             yield from self._check_inside(one, said, at, there[0], path[len(fixed) :].lstrip("/"))
             return
-        if not fixed or not places or path.startswith(("~", "$")):
+        if not fixed or not places or path.startswith(("~", "$") if one.kind == "link" else ("~", "$", "/")):
             return
         bare = fixed.strip("/").removeprefix("./")
         while bare.startswith("../"):
             bare = bare[3:]
-        if one.kind != "link" and (path.startswith("/") or (there := self._ground.ends(bare))):
-            yield from self._check_end(one, said, at, bare, path[len(fixed) :]) if path[0] != "/" else ()
+        if one.kind != "link" and (ends := self._ground.ends(bare)):
+            yield from self._check_end(one, said, at, bare, path[len(fixed) :], ends)
             return
         if _MADE.search(bare) or _PLACEHOLDER.search(path) or _DOMAIN.match(bare):
             return
         yield from self._explain(one, said, at, bare, places)
 
-    def _check_end(self, one: Statement, said: str, at: int, bare: str, rest: str) -> Found:
-        """Look whether *bare*, the end of another path, was there itself, or is hidden where the line says nothing of it."""
-        there, make = self._ground.ends(bare), Finding(one.file, one.line, said, "", at=at)
-        places = one.list_places(bare, one.folder) if "/" in bare or rest or one.folder else []
+    def _check_end(self, one: Statement, said: str, at: int, bare: str, rest: str, there: Sequence[str]) -> Found:
+        """Look whether *bare*, the end of the paths *there*, was there itself, or is hidden where the line says nothing of it."""
+        make = Finding(one.file, one.line, said, "", at=at)
+        places = one.list_places(bare) if "/" in bare or rest or one.folder else []
         gone = next(filter(None, (self._past.find(place, is_suffix=False) for place in places)), None)
         if gone and (len(there) == 1 or rest) and not one.is_over and not is_task(one.file):
             now = self._past.follow(gone, self._ground.names, self._ground.folders)
@@ -369,7 +369,7 @@ class Verifier:
         yield from self._check_manager(one, words)
         for path in commands.find_paths(words) if words else ():
             if not set("<>{}$*\"'") & set(path):
-                yield from self._check_path(one, path, one.at + one.said.find(path), one.folder)
+                yield from self._check_path(one, path, one.at + one.said.find(path))
 
     def _check_manager(self, one: Statement, words: Sequence[str]) -> Found:
         """Yield that packages are installed by another program than the one whose lock file lies there."""
