@@ -25,7 +25,7 @@ from memsync.memories import edits, sharing, undoing
 from memsync.memories.project import Project
 from memsync.memories.purging import leave_statements
 from memsync.memories.results import Remembered
-from memsync.records import Memory, Scope, shown_id, tick
+from memsync.records import Memory, Scope, short_id, shown_id, tick
 from memsync.store import files, local_history
 from memsync.store.lock import lock
 from memsync.system.limits import read_object
@@ -58,7 +58,7 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
     """
     card = read_card(project, name)
     if card is None or card.version != was:
-        raise Changed(shown_id(card.subject.id) if card and card.subject else "this card")
+        raise Changed(short_id(card.subject.id) if card and card.subject else "this card")
     if action not in card.actions:
         raise UsageError(f"{action} is no choice for this card; choose {', '.join(card.actions)}")
     if needs_text(action) and not text.strip():
@@ -119,7 +119,7 @@ def _decide_memory(project: Project, card: Card, action: Action, text: str, note
     """Do what all cards about stored memories have in common."""
     entry = card.subject
     assert entry
-    id_, was = shown_id(entry.id), entry.memory
+    id_, was = short_id(entry.id), entry.memory
     if action == "edit":
         project.update(entry.id, content=text, scope=entry.scope, was=was)
         return f"changed {id_}"
@@ -138,7 +138,7 @@ def _decide_flagged(project: Project, card: Card, action: Action, text: str, not
     project.screening.approve(card.subject)
     note["approved"] = True
     may = "may ask you" if card.kind == "rule" else "may be given to agents"
-    return f"{shown_id(card.subject.id)} {may}"
+    return f"{short_id(card.subject.id)} {may}"
 
 
 def _decide_conflict(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -146,14 +146,14 @@ def _decide_conflict(project: Project, card: Card, action: Action, text: str, no
     assert entry
     if action == "approve":
         project.update(entry.id, content=entry.content, scope=entry.scope, was=entry.memory)
-        return f"{shown_id(entry.id)} stands on its own"
+        return f"{short_id(entry.id)} stands on its own"
     if action == "supersede" and other:
         project.update(entry.id, content=entry.content, scope=entry.scope, supersedes=[other.id], was=entry.memory)
-        return f"{shown_id(entry.id)} stands for {shown_id(other.id)}, which is archived"
+        return f"{short_id(entry.id)} stands for {short_id(other.id)}, which is archived"
     if action == "merge" and other:
         project.update(other.id, content=text, scope=other.scope, was=other.memory)
         project.forget(entry.id, entry.scope, was=entry.memory)
-        return f"{shown_id(other.id)} says both, and {shown_id(entry.id)} is forgotten"
+        return f"{short_id(other.id)} says both, and {short_id(entry.id)} is forgotten"
     return _decide_memory(project, card, action, text, note)
 
 
@@ -165,7 +165,7 @@ def _decide_stale(project: Project, card: Card, action: Action, text: str, note:
             edits.pin_again(project, card.subject.id, card.subject.scope)
         return said
     edits.pin_again(project, card.subject.id, card.subject.scope, card.subject.memory)
-    return f"{shown_id(card.subject.id)} is anchored to the files as they are"
+    return f"{short_id(card.subject.id)} is anchored to the files as they are"
 
 
 def _decide_ignored(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -173,7 +173,7 @@ def _decide_ignored(project: Project, card: Card, action: Action, text: str, not
     if action != "approve":
         return _decide_memory(project, card, action, text, note)
     project.state(card.subject.scope).forget_verdicts(card.subject.id)
-    return f"{shown_id(card.subject.id)} stays as it is, and is counted anew"
+    return f"{short_id(card.subject.id)} stays as it is, and is counted anew"
 
 
 def _decide_new(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -183,7 +183,7 @@ def _decide_new(project: Project, card: Card, action: Action, text: str, note: N
         return _decide_memory(project, card, action, text, note)
     project.state(entry.scope).record_use([], {entry.id: project.screening.note(entry)})
     note["known"] = [[entry.scope, entry.id]]
-    return f"{shown_id(entry.id)} is known here"
+    return f"{short_id(entry.id)} is known here"
 
 
 def _decide_candidate(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -193,19 +193,19 @@ def _decide_candidate(project: Project, card: Card, action: Action, text: str, n
     memory = proposal.memory
     if action == "reject":
         waiting.reject([memory.id])
-        return f"rejected {shown_id(memory.id)}"
+        return f"rejected {short_id(memory.id)}"
     if action == "merge" and near:
         project.update(near.id, content=text, scope=near.scope, was=near.memory)
         waiting.reject([memory.id])
-        return f"{shown_id(near.id)} says both"
+        return f"{short_id(near.id)} says both"
     if action == "edit":
         memory = waiting.edit(memory.id, text).memory
     (stored,) = waiting.approve([memory.id])
     _note_correction(note, stored)
     if action == "supersede" and near:
         _note_correction(note, project.update(stored.entry.id, scope=stored.entry.scope, supersedes=[near.id]))
-        return f"remembered {shown_id(stored.entry.id)}, which stands for {shown_id(near.id)}"
-    return f"{stored.status}: {shown_id(stored.entry.id)}" + (f" ({stored.reason})" if stored.reason else "")
+        return f"remembered {short_id(stored.entry.id)}, which stands for {short_id(near.id)}"
+    return f"{stored.status}: {short_id(stored.entry.id)}" + (f" ({stored.reason})" if stored.reason else "")
 
 
 def _note_correction(note: Note, stored: Remembered) -> None:
@@ -240,7 +240,7 @@ def _decide_contradiction(project: Project, card: Card, action: Action, text: st
     if action != "approve":
         return _decide_conflict(project, card, action, text, note)
     _confirm(project, card, note)
-    return f"{shown_id(entry.id)} and {shown_id(other.id)} both hold"
+    return f"{short_id(entry.id)} and {short_id(other.id)} both hold"
 
 
 def _confirm(project: Project, card: Card, note: Note) -> None:
@@ -261,7 +261,7 @@ def _decide_copies(project: Project, card: Card, action: Action, text: str, note
     note["run"] = report.run
     if left := [outcome.reason for outcome in report.outcomes if outcome.status != "done"]:
         raise MemsyncError("; ".join(left))
-    return f"{shown_id(merge.keep)} stands for {', '.join(map(shown_id, merge.drop))}"
+    return f"{short_id(merge.keep)} stands for {', '.join(map(short_id, merge.drop))}"
 
 
 _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
@@ -320,7 +320,8 @@ def undo(project: Project, name: str = "") -> Decision:
     _write(project, notes[:-1])
     _undo_memories(project, note.get("touched", []))
     _undo_rest(project, note)
-    said = f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}"
+    kind, _, id_ = note["name"].rpartition(":")
+    said = f"took back: {note['action']} of {shown_id(id_) if kind == 'skill' else short_id(id_)}"
     project.journal.note_change(said, "review")
     return Decision(name=note["name"], action=note["action"], said=said, corrected=note.get("corrected", ""))
 
@@ -351,11 +352,11 @@ def _undo_memories(project: Project, touched: list[list[Any]]) -> None:
     for scope, id_, was, now in touched:
         store = project.store_to_write(scope)
         if _seal(store.get(id_)) != now:
-            raise Changed(shown_id(id_))
+            raise Changed(short_id(id_))
         versions = local_history.find_versions(store.place.local, id_) if was else []
         earlier[scope, id_] = next((line.raw for line in versions if _seal(line.memory) == was), b"")
         if was and not earlier[scope, id_]:
-            raise MemsyncError(f"the local history has nothing of {shown_id(id_)} any more")
+            raise MemsyncError(f"the local history has nothing of {short_id(id_)} any more")
     for (scope, id_), raw in reversed(earlier.items()):
         store = project.store_to_write(scope)
         with store.writing():

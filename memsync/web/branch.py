@@ -15,7 +15,7 @@ from memsync.memories.diff import Difference, SkillChange, difference
 from memsync.memories.events import Event, files_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import shown_id
+from memsync.records import short_id
 from memsync.store.checkout import Checkout
 from memsync.system.texts import one_line
 from memsync.web import pages
@@ -194,17 +194,17 @@ def take_back(project: Project, given: Given) -> Done:
     project.stores.refresh()
     memory = project.store("project").get_sent(id_)
     if (version_of(memory) if memory else "") != given.get("was"):
-        raise Changed(shown_id(id_))
+        raise Changed(short_id(id_))
     undo = {"id": id_, "scope": "project"}
     if given.get("kind") == "added":
         assert memory
         project.forget(memory.id, "project", was=memory)
         command = pages.command("memory", "forget", text=id_)
-        return Done(f"forgot {shown_id(id_)}", _link(given), [command], Undo("/memory/restore", {**undo, "was": ""}))
+        return Done(f"forgot {short_id(id_)}", _link(given), [command], Undo("/memory/restore", {**undo, "was": ""}))
     result = events.restore(project, id_, base)
     command = pages.command("memory", "restore", text=id_, at=base[:10])
     back = Undo("/memory/restore", {**undo, "was": version_of(result.entry.memory)}) if memory else None
-    return Done(f"{shown_id(id_)}: {result.reason}", _link(given), [command], back)
+    return Done(f"{short_id(id_)}: {result.reason}", _link(given), [command], back)
 
 
 def _link(given: Given) -> str:

@@ -12,7 +12,7 @@ from memsync.memories import events, sharing, undoing
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 from memsync.memories.results import RELATIONS, Entry, Remembered
-from memsync.records import DEFAULT_TYPE, FIELDS, SCOPES, Memory, Scope, clean_importance, clean_tags, sent_id, shown_id
+from memsync.records import DEFAULT_TYPE, FIELDS, SCOPES, Memory, Scope, clean_importance, clean_tags, sent_id, short_id
 from memsync.system.texts import count, one_line
 from memsync.web import pages
 from memsync.web.desk import Done, Given, Page, Routes, Undo, fail
@@ -31,7 +31,7 @@ def find_unchanged(project: Project, given: Given) -> Entry:
     """
     entry = find_entry(project, given)
     if version_of(entry.memory) != given.get("was"):
-        raise Changed(shown_id(entry.id))
+        raise Changed(short_id(entry.id))
     return entry
 
 
@@ -64,7 +64,7 @@ def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
     )
     fields = {"content": content, "type": kind, "importance": importance, "tags": tags, **_name_lists(changed)}
     command = pages.command("memory", "update", text=entry.id, **fields)
-    return tell(f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [command], undo="restore")
+    return tell(f"{result.status} {short_id(entry.id)}: {result.reason}", result, [command], undo="restore")
 
 
 def _read_lists(said: Mapping[str, str]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "")
     """Return what a write did, what else is much like it, and how to take it back by the form *undo*."""
     entry = result.entry
     also = [
-        f"{RELATIONS[other.relation]} {shown_id(other.id)} ({other.reason}): {one_line(other.content, 200)}"
+        f"{RELATIONS[other.relation]} {short_id(other.id)} ({other.reason}): {one_line(other.content, 200)}"
         for other in result.similar
         if other.relation in RELATIONS
     ]
@@ -154,7 +154,7 @@ def _write_new(project: Project, said: dict[str, str]) -> Done:
     options = {**fields, "private": bool(scope), **lists, "supersedes": old}
     command = pages.command("memory", "remember", text=said["content"], **options)
     why = f" ({result.reason})" if result.reason else ""
-    done = tell(f"{result.status}{why}: {shown_id(result.entry.id)}", result, [command])
+    done = tell(f"{result.status}{why}: {short_id(result.entry.id)}", result, [command])
     return done if result.status == "exists" else done._replace(undo=offer(project))
 
 
@@ -165,7 +165,7 @@ def supersede(project: Project, given: Given) -> Done:
     old = given.get("other")
     result = project.update(entry.id, scope=entry.scope, supersedes=[old], was=entry.memory)
     command = pages.command("memory", "update", text=entry.id, supersedes=old)
-    done = tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
+    done = tell(f"{short_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
     return done._replace(undo=offer(project))
 
 
@@ -175,7 +175,7 @@ def forget(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     gone = project.forget(entry.id, entry.scope, was=entry.memory)
     undo = Undo("/memory/restore", {"id": sent_id(gone.id), "scope": gone.scope, "was": ""})
-    return Done(f"forgot {shown_id(gone.id)}", "/memories", [pages.command("memory", "forget", text=gone.id)], undo)
+    return Done(f"forgot {short_id(gone.id)}", "/memories", [pages.command("memory", "forget", text=gone.id)], undo)
 
 
 @routes.writes("/memory/restore")
@@ -188,10 +188,10 @@ def restore(project: Project, given: Given) -> Done:
     else:
         project.stores.refresh()
         if any(store.get_sent(ref) for one, store in project.stores.items() if where in (None, one)):
-            raise Changed(shown_id(ref))  # somebody else has brought it back, and perhaps changed it since
+            raise Changed(short_id(ref))  # somebody else has brought it back, and perhaps changed it since
     result = events.undo(project, ref, where)
     command = pages.command("memory", "restore", text=ref)
-    return tell(f"{shown_id(result.entry.id)}: {result.reason}", result, [command])
+    return tell(f"{short_id(result.entry.id)}: {result.reason}", result, [command])
 
 
 @routes.writes("/memory/share")
@@ -199,7 +199,7 @@ def share(project: Project, given: Given) -> Done:
     """Move a private memory into the project."""
     (moved,) = sharing.share(project, [find_unchanged(project, given).id])
     command = pages.command("memory", "share", text=moved.id)
-    return Done(f"shared {shown_id(moved.id)}", pages.link_to(moved), [command], make_undo("unshare", moved))
+    return Done(f"shared {short_id(moved.id)}", pages.link_to(moved), [command], make_undo("unshare", moved))
 
 
 @routes.writes("/memory/unshare")
@@ -208,7 +208,7 @@ def unshare(project: Project, given: Given) -> Done:
     (moved,) = sharing.unshare(project, [find_unchanged(project, given).id])
     kept = ["git keeps what was committed of it; commit the removal"] if sharing.is_committed(project, moved.id) else []
     command = pages.command("memory", "unshare", text=moved.id)
-    said = f"{shown_id(moved.id)} is private now"
+    said = f"{short_id(moved.id)} is private now"
     return Done(said, pages.link_to(moved), [command], make_undo("share", moved), kept)
 
 
@@ -218,7 +218,7 @@ def approve(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     project.screening.approve(entry)
     command = pages.command("memory", "approve", "--yes", text=entry.id)
-    return Done(f"approved {shown_id(entry.id)}", pages.link_to(entry), [command], make_undo("revoke", entry))
+    return Done(f"approved {short_id(entry.id)}", pages.link_to(entry), [command], make_undo("revoke", entry))
 
 
 @routes.writes("/memory/revoke")
@@ -227,7 +227,7 @@ def revoke(project: Project, given: Given) -> Done:
     entry = find_unchanged(project, given)
     project.screening.revoke(entry)
     command = pages.command("memory", "approve", "--revoke", text=entry.id)
-    return Done(f"{shown_id(entry.id)} waits again", pages.link_to(entry), [command])
+    return Done(f"{short_id(entry.id)} waits again", pages.link_to(entry), [command])
 
 
 def offer(project: Project) -> Undo:
@@ -343,7 +343,7 @@ def apply(project: Project, given: Given) -> Done:
         try:
             action.do(project, entry, value)
         except MemsyncError as error:
-            refused.append(f"{shown_id(entry.id)}: {error}")
+            refused.append(f"{short_id(entry.id)}: {error}")
     commands = [action.spell(entry, value) for entry in chosen]
     said = f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done"
     is_any = len(refused) < len(chosen)
@@ -373,7 +373,7 @@ def _read_picks(project: Project, given: Given) -> list[Entry]:
         store = project.stores.get(where) if where else None
         memory = store.get_sent(id_) if store else None
         if where is None or memory is None or version_of(memory) != was:
-            raise Changed(shown_id(id_))
+            raise Changed(short_id(id_))
         chosen.append(project.entry(where, memory))
     if not chosen:
         raise UsageError("no memory is chosen; tick some in the list first")

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from memsync.format import textdiff
 from memsync.memories.results import Entry
-from memsync.records import age, sent_id, shown_id
+from memsync.records import age, sent_id, short_id, shown_id
 from memsync.safety.guard import shown_type
 from memsync.system.texts import one_line, printable
 
@@ -57,6 +57,7 @@ def _environment() -> Environment:
         "label": lambda text: one_line(text, _LABEL),
         "kind": shown_type,
         "id": shown_id,
+        "short": short_id,
         "sent": sent_id,
         "argument": lambda text: one_line(shlex.join(_protect(text))),
         "marks": list_marks,
@@ -80,7 +81,7 @@ def list_marks(entry: Entry) -> list[str]:
     memory = entry.memory
     marks = [f"flagged: {entry.flagged}"] if entry.flagged else []
     marks += [f"out of date: {one_line(entry.out_of_date)}"] if entry.stale else []
-    marks += [f"in conflict with {shown_id(memory.conflict_of)}"] if memory.conflict_of else []
+    marks += [f"in conflict with {short_id(memory.conflict_of)}"] if memory.conflict_of else []
     return [*marks, *(["archived"] if memory.archived_at else [])]
 
 

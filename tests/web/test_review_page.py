@@ -119,6 +119,18 @@ def test_what_comes_meanwhile_is_shown(repo, some, line):
     assert "Conflicts 1" in some.get("/review").text
 
 
+def test_of_an_id_that_is_a_uuid_a_card_and_what_is_said_of_it_show_the_first_part(repo, line, browse):
+    id_ = "0b6f0c1e-9a52-4a3e-8d52-5f0f4b1a7c11"
+    repo.write_memories(line(id_, "Prices are in cents", anchors=["src/gone.py"], author="Test User"))
+    desk = browse(repo.root)
+    page = desk.get_whole("/review", kind="stale")
+    said = "".join(press(desk, page, "approve").said)
+    assert "0b6f0c1e is anchored to the files as they are" in said
+    taken_back = "".join(desk.post("/review/undo", card=f"stale:project:{id_}").said)
+    assert "took back: approve of 0b6f0c1e" in taken_back
+    assert id_ not in taken_back.partition("as a command")[0]
+
+
 def test_nothing_hostile_in_a_card_is_an_element(repo, some):
     known = {one for kind in ("candidate", "flagged", "stale") for one in some.get("/review", kind=kind).shape}
     hostile = '<script>alert(1)</script> "><img src=x onerror=alert(1)> </textarea><b>'
