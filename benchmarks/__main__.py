@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -58,17 +58,24 @@ def write(measured: dict[str, str]) -> None:
     DOC.write_text(f"{head}<!-- figures -->\n\n{text}\n", encoding="utf-8")
 
 
-def main(words: list[str]) -> None:
+def main() -> None:
     """Measure and print."""
-    chosen = [word for word in words if not word.startswith("-")] or list(SUITES)
-    for name in chosen:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(SUITES)}, or one that is asked for by name"
+    )
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--into", metavar="FOLDER", help="where peers installs what it compares")
+    parser.add_argument("--only", metavar="NAMES", help="which of them peers compares, with commas between")
+    asked = parser.parse_args()
+    for name in asked.names or SUITES:
         lines = []
         for line in table(name):
             print(line, flush=True)
             lines.append(line)
-        if "--write" in words:
+        if asked.write:
             write({lines[0]: "\n".join(lines[1:]).strip()})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sqlite3
@@ -55,7 +56,9 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def _option(name: str, default: str) -> str:
-    return next((word.partition("=")[2] for word in sys.argv if word.startswith(f"--{name}=")), default)
+    parser = argparse.ArgumentParser()
+    parser.add_argument(f"--{name}", default=default)
+    return str(getattr(parser.parse_known_args()[0], name))
 
 
 @contextmanager
