@@ -15,7 +15,8 @@ _COMMAND = r"(?i)\s*/([a-z][\w:.-]*)(?:\s+|$)"
 _LOOKED_AT = 1_000  # characters; what is longer says something
 _MOST_WORDS = 8  # a longer prompt says something, whatever its words
 
-# Each of them alone asks nothing that a memory could answer, and neither do a few of them in a row.
+# Each of them alone asks nothing that a memory could answer, and neither do a few of them in a row: verbs of any work say
+# nothing of what it is about.
 _SMALL = frozenset(
     """
     ok okay okey k kk yes yep yeah yup ya y no nope nah n sure right correct exactly true agreed fine good great nice
@@ -23,7 +24,7 @@ _SMALL = frozenset(
     continue proceed go ahead on keep going next again retry try more do it that this one you can could should would
     lgtm ship sounds looks look works worked working all the a an i we so very much really now then just let's lets
     and to file files what what's whats why which did didn't do does don't is it's its that's was were i'm not wrong other rest same done last there here
-    show me tell my explain run rerun undo redo revert change changed
+    show me tell my explain run rerun undo redo revert change changed add open use write list start commit push pull merge
     for your hi hello hey yo morning afternoon evening bye goodbye night stop wait hold hmm hm uh um oh ah
     danke ja nein weiter bitte merci oui non gracias sí si sigue
     """.split()

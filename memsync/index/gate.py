@@ -20,7 +20,6 @@ from memsync.index.scale import (
     ASIDE,
     AT_PLACE,
     BASE,
-    BASE_WORDS,
     BROAD,
     CHANCE,
     CROWD,
@@ -161,8 +160,7 @@ class Gate:
         self._counted = [(number_of(term), weights[term]) for term in query.terms if term in counted] if exact else []
         self._subjects = _find_subjects(query, lens)
         self._named = _find_named(query, lens)
-        base = BASE if lens.weight_of_meaning else BASE_WORDS
-        self._offset = base - CROWD * log(lens.live + ROOM)
+        self._offset = BASE - CROWD * log(lens.live + ROOM)
 
     def weigh(self, slot: int, memory: Memory, lexical: float, semantic: float, place: float = 0.0) -> Weighed:
         """Return how sure it is that *memory*, that of *slot*, with these parts of a score, answers, its words, and what they add to the score.

@@ -58,7 +58,6 @@ AGREEING = 4.0  # log odds per share of the surest hit's words, beyond the query
 CHANCE = 0.18  # the share that says neither yes nor no
 BROAD = 0.6  # confidence in a record on the subject, where nothing but that was asked for
 BASE = -0.2  # of nothing at all; set so that 0.35 is where giving begins to pay
-BASE_WORDS = 0.4  # the same where there is no embedder
 PLACED = 0.12  # gain of a record that alone is anchored to what the query names
 AT_PLACE = 5.0  # evidence of it (ADR 99)
 NAMED = 3.2  # evidence of a name of several parts that hardly another record has

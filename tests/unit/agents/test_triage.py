@@ -25,7 +25,7 @@ def test_a_slash_command_needs_none(prompt):
     "prompt",
     ["ok", "ok thanks", "Thanks!", "continue", "Yes, please go ahead.", "y", "LGTM 👍", "👍", "...", "try it again",
      "that works, thank you", "danke", "let's keep going", "Perfect, do it", "why?", "run it again please",
-     "undo the last change", "what did you change?", "and now the other file", "looks good to me"],
+     "undo the last change", "what did you change?", "and now the other file", "looks good to me", "please commit", "great, merge it", "add and push this", "use that one"],
 )  # fmt: skip
 def test_small_talk_needs_none(prompt):
     assert small_talk(prompt) == "small talk"
@@ -34,7 +34,8 @@ def test_small_talk_needs_none(prompt):
 @pytest.mark.parametrize(
     "prompt",
     ["how do I run the tests?", "/etc/hosts is wrong", "deploy", "ok, now fix the login test", "which port", "tests?",
-     "continue with the migration", "why uv?", "run the migrations", "undo the release", "日本語", "5433", "no, use uv instead"],
+     "continue with the migration", "why uv?", "run the migrations", "undo the release", "commit the translations",
+     "how do we merge?", "日本語", "5433", "no, use uv instead"],
 )  # fmt: skip
 def test_a_prompt_with_anything_to_look_up_may_need_some(prompt):
     assert small_talk(prompt) == ""
