@@ -20,7 +20,7 @@ from memsync.index.database import (
     Vector,
     line_row,
     record_row,
-    seal,
+    seal_all,
     signed,
     unseal,
     unseal_all,
@@ -58,24 +58,24 @@ def fill(
     database.clear()
     numbers, found = _number_terms(rows, tokenizer)
     keys = np.fromiter(map(term_key, numbers), np.uint64, len(numbers))
-    raw, ends = keys[found.flat].tobytes(), (_KEY * np.cumsum(found.sizes)).tolist()
+    raw, ends = keys[found.flat].tobytes(), [0, *(_KEY * np.cumsum(found.sizes)).tolist()]
     sizes = found.sizes.reshape(-1, 3).tolist()
     for at in range(0, len(rows), _CHUNK):
         some = list(enumerate(rows[at : at + _CHUNK], at))
         vectors = embedding.embed([row.memory for _, row in some])
+        terms = seal_all([raw[ends[3 * slot] : ends[3 * slot + 2]] for slot, _ in some])
+        places = seal_all([raw[ends[3 * slot + 2] : ends[3 * slot + 3]] for slot, _ in some])
+        sealed = seal_all([made.numbers for _, made in vectors])
         said, shapes = [], []
-        for (slot, _), (text, vector) in zip(some, vectors, strict=True):
-            spoken, hidden, places = sizes[slot]
-            shapes.append((slot, spoken + hidden or min(places, 1), vector))
-            start, (_, middle, end) = ends[3 * slot - 1] if slot else 0, ends[3 * slot : 3 * slot + 3]
-            said.append((slot, text, spoken, seal(raw[start:middle]), seal(raw[middle:end])))
+        for (slot, _), (text, vector), own, there in zip(some, vectors, terms, places, strict=True):
+            spoken, hidden, placed = sizes[slot]
+            shapes.append((slot, spoken + hidden or min(placed, 1), vector))
+            said.append((slot, text, spoken, own, there))
         database.insert("record", [record_row(*one) for one in some])
         database.add_shapes(shapes)
         database.insert("line", [line_row(*one) for one in some])
         database.insert("said", said)
-        database.insert(
-            "vector", [(slot, seal(made.numbers)) for (slot, _), (_, made) in zip(some, vectors, strict=True)]
-        )
+        database.insert("vector", [(slot, made) for (slot, _), made in zip(some, sealed, strict=True)])
     database.insert("term", _seal_pairs(keys.view(np.int64), *_post(found, len(numbers))))
     words = sorted(filter(is_word, numbers))
     grams = build_grams(words)
@@ -147,7 +147,8 @@ def _seal_pairs(
     """Return the rows of a table of pairs, in the order of their *keys*."""
     raw, at = pairs.tobytes(), (PAIR * starts).tolist()
     order = np.argsort(keys)
-    return [(key, seal(raw[at[n] : at[n + 1]])) for key, n in zip(keys[order].tolist(), order.tolist(), strict=True)]
+    sealed = seal_all([raw[at[n] : at[n + 1]] for n in order.tolist()])
+    return [*zip(keys[order].tolist(), sealed, strict=True)]
 
 
 class _Embedding:

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.index.scale import FEW_PLACED, LEAST_PLACED, PLACE
+from memsync.system.texts import Memo
 
 if TYPE_CHECKING:
     from memsync.records import Memory
@@ -260,14 +261,13 @@ _ENDINGS = _SOURCES.union(
     """sh bash ps1 sql html css scss md mdx rst txt json jsonl yaml yml toml ini cfg conf env lock xml csv proto graphql tf gradle ipynb""".split()
 )
 # Words of languages that prose has seldom, or not as a noun: a rule may be about what code does with one.
-_CONSTRUCTS = (
-    "any|async|await|defer|enum|eval|fallthrough|finally|goto|lambda|struct|switch|typedef|unsafe|volatile|yield"
-)
+_CONSTRUCTS = "any async await defer enum eval fallthrough finally goto lambda struct switch typedef unsafe volatile yield".split()
+_ONE = "|".join(_CONSTRUCTS)
 # These two are compiled where one is used: few texts need them, and each process would pay a millisecond.
-_MENTION = rf"`({_CONSTRUCTS})`|\b(?i:an?|every|each|no) ({_CONSTRUCTS})\b|\b({_CONSTRUCTS}) (?:statement|block|expression|keyword)"
-_WRITTEN = rf"""(?m)^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_CONSTRUCTS})(?![\w$-])"""
+_MENTION = rf"`({_ONE})`|\b(?i:an?|every|each|no) ({_ONE})\b|\b({_ONE}) (?:statement|block|expression|keyword)"
+_WRITTEN = rf"""(?m)^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_ONE})(?![\w$-])"""
 _ADVICE = re.compile(
-    r"\b(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
+    r"\b(?=[upcrwtv])(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[.;:!?]\s|\b(?:never|not|instead of|rather than|but)\b", re.IGNORECASE)
@@ -293,14 +293,23 @@ def is_path(name: str) -> bool:
 
 
 def _find(words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    for at, word in enumerate(words):
-        bare = word.strip(",.;:()'\"`")
-        if bare.isalpha() and (bare.islower() or bare[1:].islower() or bare.isupper()):
-            continue  # most words, and the quickest look
-        for match in _NAME.finditer(word):
-            name = match[0].strip("-@").rstrip(".")
-            if len(name) >= _LEAST and not name[0].isdigit() and name not in _BRANDS and _LIKE_CODE.search(name):
-                yield at, name
+    having = [(at, names) for at, names in enumerate(map(_named.__getitem__, words)) if names]
+    return ((at, name) for at, names in having for name in names)
+
+
+def _read_names(word: str) -> tuple[str, ...]:
+    bare = word.strip(",.;:()'\"`")
+    if bare.isalpha() and (bare.islower() or bare[1:].islower() or bare.isupper()):
+        return ()  # as of most words, and the quickest look
+    names = (found.strip("-@").rstrip(".") for found in _NAME.findall(word))
+    return tuple(
+        name
+        for name in names
+        if len(name) >= _LEAST and not name[0].isdigit() and name not in _BRANDS and _LIKE_CODE.search(name)
+    )
+
+
+_named: Final = Memo(_read_names)  # of each word: most come again, and all memories are read for them
 
 
 def is_of_wrong(memory: Memory) -> bool:
@@ -319,12 +328,15 @@ def subjects_of(memory: Memory) -> list[str]:
         if is_path(name) or (at < _SUBJECT and not _is_advised(" ".join(words[:at]))):
             found[name] = None
     head = " ".join(words[:_SUBJECT])
-    said = (one[one.lastindex or 0] for one in re.finditer(_MENTION, head) if not _is_advised(head[: one.start()]))
+    mentions = re.finditer(_MENTION, head) if any(map(head.__contains__, _CONSTRUCTS)) else ()  # most heads have none
+    said = (one[one.lastindex or 0] for one in mentions if not _is_advised(head[: one.start()]))
     return list(found | dict.fromkeys(said))
 
 
 def _is_advised(before: str) -> bool:
     """Tell whether what stands behind *before* is what a text advises to use: not where the clause began with a "never"."""
+    if not _ADVICE.search(before):
+        return False
     last = max(_CLAUSE.finditer(before), key=lambda one: one.end(), default=None)
     is_denied = last is not None and last[0][0].isalpha()
     return not is_denied and _ADVICE.search(before, last.end() if last else 0) is not None
@@ -333,5 +345,5 @@ def _is_advised(before: str) -> bool:
 def keys_of(names: Iterable[str], known: Iterable[str] = ()) -> list[str]:
     """Return the keys of *names* in the lookup file: of a language's word in those languages of which something *known* names a file."""
     endings = {ending for key in known if (ending := key.rpartition(".")[2]) in _SOURCES}
-    spelled = ([f"{name} .{one}" for one in endings] if name in _CONSTRUCTS.split("|") else [name] for name in names)
+    spelled = ([f"{name} .{one}" for one in endings] if name in _CONSTRUCTS else [name] for name in names)
     return [MARK + one for some in spelled for one in some]
