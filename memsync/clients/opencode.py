@@ -43,7 +43,7 @@ export const Memsync = async ({ client, directory }) => {
     begun.set(id, parent ? { session_id: parent, agent_id: id } : { session_id: id })
     if (parent) return ask("subagent-start", { ...about, ...begun.get(id) })
     const said = JSON.stringify((await look(client.session.messages({ path }))) ?? []) // of a fork: what its parent was given
-    const given = Array.from(said.matchAll(/- \\[([A-Za-z0-9-]{4,64})\\] \\(/g), (found) => found[1])
+    const given = Array.from(said.matchAll(/- \\[([A-Za-z0-9-]{4,64})\\] (?!(?:(?!\\\\n).)*…\\\\n)/g), (found) => found[1])
     return ask("session-start", { ...about, ...begun.get(id), source: "resume", given })
   }
   return {

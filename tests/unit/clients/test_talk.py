@@ -224,12 +224,13 @@ def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsy
     (tmp_path / "run.mjs").write_text(
         'import { Memsync } from "./memsync.mjs"\n'
         "const none = async () => ({ data: undefined })\n"
-        "const client = { session: { get: none, messages: none } }\n"
+        'const messages = async ({ path }) => ({ data: path.id === "fork of o1" ? all.slice(0, 1) : undefined })\n'
+        "const client = { session: { get: none, messages } }\n"
         f"const hooks = await Memsync({{ client, directory: {json.dumps(str(repo.root))} }})\n"
         "const all = []\n"
-        'for (const id of ["m1", "m2"]) {\n'
+        'for (const [sessionID, id] of [["o1", "m1"], ["o1", "m2"], ["fork of o1", "m3"]]) {\n'
         f'  const parts = [{{ type: "text", id: "p" + id, text: {json.dumps(ASK)} }}]\n'
-        '  await hooks["chat.message"]({ sessionID: "o1" }, { message: { id }, parts })\n'
+        '  await hooks["chat.message"]({ sessionID }, { message: { id }, parts })\n'
         "  all.push(parts)\n"
         "}\n"
         "for (const callID of ['t1', 't2']) {\n"
@@ -252,10 +253,10 @@ def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsy
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    first, second, told, again = json.loads(done.stdout)
+    first, second, forked, told, again = json.loads(done.stdout)
     assert again == "pushed"
     assert ("the deploy follows" in told) is is_there
-    assert len(second) == 1
+    assert len(second) == len(forked) == 1
     assert len(first) == (2 if is_there else 1)
     if is_there:
         assert FACT in first[1]["text"]
