@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Final
 
 from memsync.errors import Changed, MemsyncError
@@ -21,13 +20,12 @@ _FIELDS: Final = ("name", "description", "instructions", "trigger_pattern", "tag
 
 @routes.reads("/skills")
 def show_list(project: Project, given: Given) -> Page:
-    """Return the page *Skills*: all of them, or those that answer a query, and what waits for approval."""
-    query, waiting = given.get("q"), Candidates(project)
-    diffs = {name: waiting.skill_diff(name) for name in waiting.skills()}
+    """Return the page *Skills*: all of them, or those that answer a query, and how many wait for approval."""
+    query = given.get("q")
     view = {
         "query": query,
         "skills": [(entry, _link_to(entry)) for entry in project.skills.list(query)],
-        "candidates": [(name, diff, _version_of(diff)) for name, diff in diffs.items()],
+        "waiting": len(Candidates(project).skills()),
         "command": pages.command("skill", "search", text=query) if query else pages.command("skill", "list"),
     }
     return Page("skills.html", view)
@@ -177,31 +175,3 @@ def restore(project: Project, given: Given) -> Done:
 def _refuse_changed(entry: SkillEntry, given: Given) -> None:
     if entry.version != given.get("was"):
         raise Changed(entry.name)
-
-
-@routes.writes("/skills/approve")
-def approve(project: Project, given: Given) -> Done:
-    """Write a candidate into the repository."""
-    waiting, name = _find_candidate(project, given)
-    entry = waiting.approve_skill(name)
-    return Done(f"approved the skill {entry.name}", _link_to(entry), [pages.command("skill", "approve", text=name)])
-
-
-@routes.writes("/skills/reject")
-def reject(project: Project, given: Given) -> Done:
-    """Drop a candidate."""
-    waiting, name = _find_candidate(project, given)
-    waiting.reject_skill(name)
-    return Done(f"rejected the skill {one_line(name, 64)}", "/skills", [pages.command("skill", "reject", text=name)])
-
-
-def _find_candidate(project: Project, given: Given) -> tuple[Candidates, str]:
-    """Return the name of the candidate that a form is about, if it is the one that was on the screen, after all that wait."""
-    waiting, name = Candidates(project), given.get("name")
-    if _version_of(waiting.skill_diff(name)) != given.get("was"):
-        raise Changed(one_line(name, 64))
-    return waiting, name
-
-
-def _version_of(diff: str) -> str:
-    return sha256(diff.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from memsync import Memsync
@@ -119,17 +121,19 @@ def test_a_skill_that_waits_is_shown_with_what_it_would_change_and_decided_as_sh
         waiting = Candidates(project)
         for name in ("deploy", "clean"):
             waiting.propose_skill(name, f"---\nname: {name}\ndescription: How to {name}\n---\n\nSlowly.\n".encode())
-    page = one.get("/skills")
-    assert "+description: How to deploy" in page.text
+    assert "2 skills wait for your approval" in one.get("/skills").text
     versions = {}
-    for number, has in enumerate(page.every("input", name="was")):
-        versions[page.every("input", name="name")[number]["value"]] = has["value"]
-    one.post("/skills/approve", name="deploy", was=versions["clean"])
+    for name in ("deploy", "clean"):
+        card = one.get(f"/review?kind=skill&at=skill:{name}")
+        assert f"+description: How to {name}" in card.text
+        versions[name] = card.every("input", name="was")[0]["value"]
+    decide = partial(one.post, "/review/decide", kind="skill")
+    decide(name="skill:deploy", action="approve", was=versions["clean"])
     assert one.status == 409
-    one.post("/skills/approve", name="deploy", was=versions["deploy"])
+    decide(name="skill:deploy", action="approve", was=versions["deploy"])
     assert skill(repo, "deploy").description == "How to deploy"
-    one.post("/skills/reject", name="clean", was=versions["clean"])
-    assert "Waiting" not in one.get("/skills").text
+    decide(name="skill:clean", action="reject", was=versions["clean"])
+    assert "for your approval" not in one.get("/skills").text
 
 
 def test_undoing_a_removal_leaves_alone_a_skill_that_somebody_made_since(one, repo):
