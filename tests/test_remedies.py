@@ -100,7 +100,7 @@ SPELLED = {  # what holds two words that differ
     "share ID": "share mm-000001",
     "share x1": "share mm-000002",
     "config x1 x1": "config llm.retries 3",
-    "memory update x1 --remove-tag x1": "memory update mm-000000 --remove-tag private",
+    "tags rm x1 x1": "tags rm private mm-000000",
 }
 PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w*\}}")
 # Needs a hub, a commit, a session, or something to take back; it says so, and other tests run it where that is there.

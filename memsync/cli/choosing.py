@@ -10,7 +10,6 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.options import stack
 from memsync.cli.words import is_dialogue
 from memsync.errors import MemoryNotFound, MemsyncError, Remedy, UsageError
 from memsync.index.terms import embedding_text
@@ -21,20 +20,6 @@ from memsync.memories.results import Entry
 from memsync.records import SCOPES, Scope, shown_id
 
 _MARKS: Final = ("mm-", "odd-")  # what the ids begin with that we make and show
-# For commands whose --type and --tag are what is set.
-WHERE: Final = ("memory_type", "tags_all", "tags_any", "tags_none", "since", "archived")
-where_options = stack(
-    click.option("--where-type", "where_memory_type", metavar="TYPE", help="All of that type."),
-    click.option(
-        "--where-tag", "where_tags_all", multiple=True, metavar="TAG", help="All with this tag (repeat: with all)."
-    ),
-    click.option("--where-any-tag", "where_tags_any", multiple=True, metavar="TAG", help="All with one of these tags."),
-    click.option("--where-no-tag", "where_tags_none", multiple=True, metavar="TAG", help="All without this tag."),
-    click.option(
-        "--where-since", "where_since", metavar="WHEN", help='All written since: 7d, "2 weeks", a date or a revision.'
-    ),
-    click.option("--where-archived", "where_archived", is_flag=True, help="Archived ones too."),
-)
 
 
 def choose_filters(

@@ -10,7 +10,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, LazyGroup, command
-from memsync.cli.choosing import WHERE, choose, choose_filters, find_ref, find_refs, where_options
+from memsync.cli.choosing import choose, choose_filters, find_ref, find_refs
 from memsync.cli.memory import field_options, find_replaced, memory, read_text, split_tags
 from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
@@ -26,67 +26,47 @@ from memsync.store.trust import read_consented
 
 
 @command(memory)
-@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
+@click.argument("refs", metavar="ID|WORDS...", nargs=-1, required=True)
 @click.option("-c", "--content", help='The new text ("-": standard input).')
 @field_options
-@click.option(
-    "--add-tag", "tags_added", multiple=True, metavar="TAG", help="A tag beside those it has (repeat, or commas)."
-)
-@click.option(
-    "--remove-tag", "tags_removed", multiple=True, metavar="TAG", help="A tag that it loses (repeat, or commas)."
-)
 @click.option("--no-anchor", is_flag=True, help="Anchor it to nothing.")
 @allow_secret_option
-@where_options
 @scope_option
-@yes_option
 def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **options: Any) -> Answer:
-    """Change memories: by ID, or all that the --where options fit. `memsync undo` takes the change back.
+    """Change memories, by ID. `memsync undo` takes the change back.
+
+    All that filters fit come from `memsync list --ids`; `memsync tags` adds and
+    removes single tags.
 
     \b
     Examples:
       memsync update mm-a1b --importance 0.9 --tag ci,docker
       memsync update prices cents --importance 0.9
       memsync update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
-      memsync update --where-tag billing --add-tag payments --type pattern
+      memsync list --tag billing --ids | xargs memsync update --type pattern
     """
     let_secrets_pass(project, wanted=allow_secret)
     options["supersedes"] = find_replaced(project, options["supersedes"])
-    fields = _take_fields(options)
-    scope = options["scope"]
-    named = find_refs(project, refs, scope)
-    if len(named) == 1:
-        entry = project.show(named[0], scope)
-        result = project.update(entry.id, scope=scope, **_retag(entry, fields, options))
-        return Answer(result, render.remembered(result, project.clock()))
-    if fields.get("content") is not None:
+    fields, scope = _take_fields(options), options["scope"]
+    chosen = choose(project, refs, scope, {}, "change", yes=True)
+    if len(chosen) > 1 and fields["content"] is not None:
         raise UsageError("--content is for one memory; `memsync edit ID ID` changes the texts of several")
-    where = {name: options[f"where_{name}"] for name in WHERE}
-    chosen = choose(project, named, scope, where, "change", yes=options["yes"])
-    done = [project.update(one.id, scope=one.scope, **_retag(one, fields, options)) for one in chosen]
+    done = [project.update(one.id, scope=one.scope, **fields) for one in chosen]
     lines = [render.remembered(result, project.clock()) for result in done]
-    return Answer({"changed": done}, "\n".join(lines))
+    return Answer(done[0] if len(done) == 1 else {"changed": done}, "\n".join(lines))
 
 
 def _take_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["anchors"] and options["no_anchor"]:
         raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
     if signed := next((tag for tag in options["tags"] if tag.startswith(("+", "-"))), None):
-        option = "--add-tag" if signed[0] == "+" else "--remove-tag"
-        raise UsageError(f"--tag takes all the tags that it shall have; {option} {signed[1:]} is for one of them")
+        verb = "add" if signed[0] == "+" else "rm"
+        raise UsageError(f"--tag takes all the tags that it shall have; tags {verb} {signed[1:]} is for one of them")
     fields = {field.name: options[field.name] or None for field in FIELDS if field.kind == "list"}
     fields |= {name: options[name] for name in ("memory_type", "importance", "supersedes")}
+    fields["tags"] = split_tags(options["tags"]) or None
     fields["content"] = None if options["content"] is None else read_text(options["content"])
     return {**fields, "anchors": ()} if options["no_anchor"] else fields
-
-
-def _retag(entry: Entry, fields: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    new, added, removed = (split_tags(options[name]) for name in ("tags", "tags_added", "tags_removed"))
-    if not (new or added or removed):
-        return fields
-    kept = new or list(entry.memory.tags)
-    gone = {tag.strip().lower() for tag in removed}
-    return {**fields, "tags": [tag for tag in (*kept, *added) if tag.lower() not in gone]}
 
 
 @command(memory)

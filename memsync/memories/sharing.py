@@ -55,7 +55,7 @@ def check(project: Project, entry: Entry) -> Memory:
     if PRIVATE_TAG in entry.memory.tags:
         raise NotShared(
             f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; ",
-            Remedy("memory update", entry.id, "--remove-tag", PRIVATE_TAG),
+            Remedy("tags rm", PRIVATE_TAG, entry.id),
             " takes it off",
         )
     _check_room(project.store("project"), entry)

@@ -137,7 +137,7 @@ def test_two_tags_that_became_one_are_two_again_after_undo(say):
     ("words", "advice"),
     [
         ("forgt", "did you mean `memsync forget`?"),
-        ("update uv --tag +tools", "--add-tag tools is for one of them"),
+        ("update uv --tag +tools", "tags add tools is for one of them"),
     ],
 )
 def test_a_slip_is_understood_and_nothing_is_changed(words, advice, repo, monkeypatch, capsys):

@@ -55,19 +55,9 @@ _MANY = dict.fromkeys([*_FILTERS, "since", "yes"], "many at once are for a perso
 _FORM = dict.fromkeys(
     ["full", "ids", "template", "since"], "how rows look, or who wants to see the last days: for people"
 )
-_WHERE = dict.fromkeys(
-    [f"where_{name}" for name in ("memory_type", "tags_all", "tags_any", "tags_none", "since", "archived")],
-    _MANY["yes"],
-)
 NO_PARAMETER = {
     "remember": _NOT_FOR_A_MODEL,
-    "update_memory": {
-        **_NOT_FOR_A_MODEL,
-        **_WHERE,
-        "yes": _MANY["yes"],
-        "no_anchor": "an empty list says the same",
-        **dict.fromkeys(["tags_added", "tags_removed"], "tags says them all"),
-    },
+    "update_memory": {**_NOT_FOR_A_MODEL, "no_anchor": "an empty list says the same"},
     "list_memories": {
         **_FORM,
         "here": "as for recall",
