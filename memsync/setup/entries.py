@@ -6,18 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from memsync.clients.facts import Entry, guard
+from memsync.clients.facts import Entry
 
 # A hook of ours, however the program is spelled (with its path, in quotes, as an .exe) and whatever guards it.
 _OURS: Final = re.compile(r"(?:^|[\s/\\\"'])memsync(?:\.exe)?[\"']? hook ([a-z-]+) --client ([a-z]+)\s*(?:$|2>|\|\||;)")
-_UNGUARDED: Final = re.compile(r"memsync hook [a-z-]+ --client [a-z]+")
 _COMMANDS: Final = ("command", "bash")  # where clients look for what a hook runs
 _PROGRAMS: Final = ("command", "cmd")  # and a server
-
-
-def is_unguarded(text: object) -> bool:
-    """Tell whether *text* is a command of ours as it was written before commands had a guard."""
-    return isinstance(text, str) and guard(text) != text and _UNGUARDED.fullmatch(text) is not None
 
 
 def hook_of(handler: Any) -> tuple[str, str] | None:

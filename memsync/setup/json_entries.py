@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from memsync.clients.facts import Entry, guard
+from memsync.clients.facts import Entry
 from memsync.setup import jsonedit
-from memsync.setup.entries import Look, hook_of, is_server, is_unguarded, look
+from memsync.setup.entries import Look, hook_of, is_server, look
 from memsync.setup.jsonedit import Child, Node
 
 BLANK: Final = "\ufeff \t\r\n"
@@ -42,21 +42,9 @@ def add(text: str, wanted: Sequence[Entry]) -> str:
     text = _drop(
         text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), (), wanted
     )
-    for _, command in reversed(list(_find_unguarded(jsonedit.parse(text), wanted))):
-        text = jsonedit.replace(text, command, guard(command.scalar))
     for one in wanted:
         text = _add(text, one)
     return text
-
-
-def _find_unguarded(root: Node, wanted: Sequence[Entry]) -> Iterator[tuple[str, Node]]:
-    """Yield the event and the command of each hook of ours that is spelled as it was before there was a guard."""
-    for keys, event in _find_events(root, wanted):
-        for item in _children(event, "["):
-            for handler in _children(item.node.get("hooks"), "[") or (item,):
-                command = handler.node.get("command")
-                if command and is_unguarded(command.scalar):
-                    yield keys[-1], command
 
 
 def _add(text: str, wanted: Entry) -> str:
@@ -189,5 +177,4 @@ def compare(text: str, wanted: Sequence[Entry]) -> Look:
     found = list(find_owned(root, wanted))
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]
-    stale += [event for event, _ in _find_unguarded(root, wanted) if event not in stale]
     return look(wanted, present, stale)

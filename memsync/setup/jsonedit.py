@@ -211,11 +211,6 @@ def _drop_line_end(after: str, outer: str) -> str:
     return after
 
 
-def replace(text: str, node: Node, value: Any) -> str:
-    """Return *text* with *value* instead of the scalar *node*."""
-    return text[: node.start] + json.dumps(value, ensure_ascii=False) + text[node.end :]
-
-
 def first_comment(text: str) -> int | None:
     """Return the line of the first comment in *text*, counted from 1; None without one."""
     for found in _STRING_OR_COMMENT.finditer(text):

@@ -130,18 +130,6 @@ def test_a_hook_that_is_not_wanted_any_more_is_replaced():
     assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == list(wanted)
 
 
-def test_a_hook_from_before_there_was_a_guard_gets_one_and_keeps_all_else():
-    mine = {"type": "command", "command": "mine"}
-    old = {"type": "command", "command": "memsync hook prompt --client claude", "timeout": 20}
-    text = json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [mine, old]}]}}, indent=1)
-    assert json_entries.compare(text, EVERYTHING).stale == ["UserPromptSubmit"]
-    added = json_entries.add(text, EVERYTHING)
-    new = {**old, "command": "memsync hook prompt --client claude 2>/dev/null || exit 0"}
-    assert json.loads(added)["hooks"]["UserPromptSubmit"] == [{"hooks": [mine, new]}]
-    assert json_entries.compare(added, EVERYTHING).stale == []
-    assert json_entries.add(added, EVERYTHING) == added
-
-
 def test_a_server_named_memsync_that_is_not_ours_is_left_alone():
     text = json.dumps({"mcpServers": {"memsync": {"command": "uvx", "args": ["memsync", "mcp"]}}})
     assert json_entries.add(text, [SERVER]) == text
