@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -12,21 +11,17 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.agents.wire import find_mark
 from memsync.errors import LockTimeout, MemsyncError
 from memsync.store.files import make_dirs
 from memsync.store.lock import lock
-from memsync.store.places import Layout, locate
-from memsync.system.home import run_dir
-from memsync.system.limits import read_json
+from memsync.store.places import locate
 
 _PATIENCE: Final = 1.5  # seconds for what is being done when we are told to end; what was written is durable
-_LOOK: Final = 0.3  # seconds that a server may take to say what it is
 
 
 def serve(start: Path, *, idle: float, say: Callable[[Path], None], env: Mapping[str, str]) -> None:
@@ -84,21 +79,3 @@ def _hear_signals() -> socket.socket:
             signal.signal(getattr(signal, name), end)
     signal.set_wakeup_fd(said.fileno())
     return heard
-
-
-def list_servers(layout: Layout) -> list[dict[str, Any]]:
-    """Return pid, kind ("serve" or "mcp") and version of each process that listens for the project of *layout*.
-
-    Both are "" of one that does not say so in time: it hangs, or is of an old version.
-    """
-    found = []
-    root = os.path.realpath(layout.root or layout.start)
-    for path in wire.sockets(root, os.environ):
-        if os.path.dirname(path) == run_dir(root) and (there := wire.connect(path, _LOOK)):
-            said: Mapping[str, Any] = {}
-            with there, suppress(OSError, ValueError):
-                there.sendall(json.dumps({"event": wire.WHO, "version": ""}).encode() + b"\n")
-                said = read_json(wire.read_line(there))
-            known = {key: str(said.get(key, "")) for key in ("kind", "version")}
-            found.append({"pid": int(os.path.basename(path)[:-3]), **known})
-    return found

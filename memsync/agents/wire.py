@@ -31,6 +31,7 @@ WHO: Final = "who"  # the event of which a server of any version says what it is
 IDLE: Final = 900.0  # seconds after which it ends, if nobody has asked
 _SUFFIX: Final = 6  # bytes that the path of its socket is longer, at most
 _AGAIN: Final = 60.0  # seconds after a start until another one is tried: it may fail each time
+_LOOK: Final = 0.3  # seconds that a server may take to say what it is
 
 
 def bound(env: Mapping[str, str]) -> float:
@@ -170,3 +171,23 @@ def start_server(layout: Layout, env: Mapping[str, str]) -> None:
         with lock(mark, wait=0.0, is_told=False):  # who holds it is at work; taking it changes the file's time
             pass
         programs.start_apart("-C", str(layout.start), "serve", "--idle", f"{IDLE:g}")
+
+
+def list_servers(layout: Layout) -> list[dict[str, Any]]:
+    """Return pid, kind ("serve" or "mcp") and version of each process that listens for the project of *layout*.
+
+    Both are "" of one that does not say so in time: it hangs, or is of an old version.
+    """
+    import json
+
+    found = []
+    root = os.path.realpath(layout.root or layout.start)
+    for path in sockets(root, os.environ):
+        if os.path.dirname(path) == run_dir(root) and (there := connect(path, _LOOK)):
+            said: Mapping[str, Any] = {}
+            with there, contextlib.suppress(OSError, ValueError):
+                there.sendall(json.dumps({"event": WHO, "version": ""}).encode() + b"\n")
+                said = limits.read_json(read_line(there))
+            known = {key: str(said.get(key, "")) for key in ("kind", "version")}
+            found.append({"pid": int(os.path.basename(path)[:-3]), **known})
+    return found

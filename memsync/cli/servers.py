@@ -125,6 +125,9 @@ def ui(port: int | None, no_open: bool, report: Path | None, against: str, *, fo
             number = write_report(project, report, against=against, scopes=scopes, force=force)
         click.echo(f"{report}: {count(number, 'memory')}")
         return
-    from memsync.web.serve import serve
+    from memsync.web.serve import open_port
 
-    serve(Path(), port=port, opens=not no_open, say=click.echo)
+    with open_port(Path(), port=port, opens=not no_open, say=click.echo) as (keys, listener):
+        from memsync.web.server import run  # a browser waits meanwhile, on a port that listens already
+
+        run(Path(), keys, listener)

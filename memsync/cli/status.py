@@ -10,7 +10,7 @@ import click
 
 from memsync.agents import hooklog
 from memsync.agents.notes import scope_of
-from memsync.agents.serving import list_servers
+from memsync.agents.wire import list_servers
 from memsync.cli import terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.render import count, memories, one_line, waiting

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from memsync import __version__
 from memsync.agents.actions import check
-from memsync.agents.serving import list_servers
+from memsync.agents.wire import list_servers
 from memsync.check.survey import list_unreadable, summarize
 from memsync.errors import MemsyncError, blaming
 from memsync.format import jsonl, merge

@@ -40,6 +40,7 @@ F = TypeVar("F", bound=Callable[..., "Answer"])
 
 _FIELDS: Final = 20_000  # of one form
 _KEPT: Final = 50  # notices of what was done
+_SLOW: Final = 4  # pages that are slow, at once
 _PATIENCE: Final = 20.0  # seconds without a word, after which one shows whether somebody still listens
 
 # Address, name and key of each page in the head.
@@ -130,28 +131,32 @@ Answer: TypeAlias = Page | Done | Copy
 
 
 class Address(NamedTuple):
-    """A page or a form: where it is, and the function over what it *needs* of the desk, the project and what is given."""
+    """A page or a form: where it is, and the function over what it *needs* of the desk, the project and what is given.
+
+    One that is slow holds up no other: it has a project of its own.
+    """
 
     method: str
     path: str
     function: Callable[..., Answer]
     needs: Sequence[type]
+    is_slow: bool = False
 
 
 class Routes(list[Address]):
     """The pages and the forms of one module."""
 
-    def reads(self, path: str, *needs: type) -> Callable[[F], F]:
+    def reads(self, path: str, *needs: type, is_slow: bool = False) -> Callable[[F], F]:
         """Make a function the page at *path*: what it returns is shown."""
-        return self._add("GET", path, needs)
+        return self._add("GET", path, needs, is_slow=is_slow)
 
     def writes(self, path: str, *needs: type) -> Callable[[F], F]:
         """Make a function the form at *path*: what it did is told on the next page; a page is shown as it is."""
         return self._add("POST", path, needs)
 
-    def _add(self, method: str, path: str, needs: Sequence[type]) -> Callable[[F], F]:
+    def _add(self, method: str, path: str, needs: Sequence[type], *, is_slow: bool = False) -> Callable[[F], F]:
         def add(function: F) -> F:
-            self.append(Address(method, path, function, needs))
+            self.append(Address(method, path, function, needs, is_slow))
             return function
 
         return add
@@ -166,7 +171,7 @@ class Desk:
         self.changes = changes
         self._parts = {type(part): part for part in parts}
         self._waiting: Waiting = self._parts[Waiting]
-        self._turn = anyio.CapacityLimiter(1)
+        self._turn, self._apart = anyio.CapacityLimiter(1), anyio.CapacityLimiter(_SLOW)
         self._notices: dict[str, Done] = {}
         self._numbers = itertools.count(1)
 
@@ -176,7 +181,8 @@ class Desk:
 
         async def answer(request: Request) -> Response:
             given = await self._read_form(request) if address.method == "POST" else Given(request.query_params)
-            return await self._answer(request, lambda project: address.function(*parts, project, given))
+            work = partial(address.function, *parts)
+            return await self._answer(request, lambda project: work(project, given), is_slow=address.is_slow)
 
         return Route(address.path, answer, methods=[address.method])
 
@@ -190,7 +196,7 @@ class Desk:
             raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
         return given
 
-    async def _answer(self, request: Request, work: Callable[[Project], Answer]) -> Response:
+    async def _answer(self, request: Request, work: Callable[[Project], Answer], *, is_slow: bool) -> Response:
         def respond(project: Project) -> Response:
             try:
                 found = work(project)
@@ -207,7 +213,8 @@ class Desk:
                 programs.trim()
 
         try:
-            return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)
+            call, limiter = (self._live.apart, self._apart) if is_slow else (self._live.call, self._turn)
+            return await anyio.to_thread.run_sync(call, respond, limiter=limiter)
         except MemsyncError as error:  # the project itself cannot be opened
             return self._render(request, None, fail(error))
         except Exception as error:  # the boundary: a page says it, and the terminal shows where

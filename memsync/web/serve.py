@@ -1,4 +1,4 @@
-"""The process of `memsync ui`: a port of this machine and a line with the address, before anything heavy is loaded."""
+"""What `memsync ui` does first: a port of this machine and a line with the address, before anything heavy is loaded."""
 
 from __future__ import annotations
 
@@ -50,8 +50,11 @@ class Keys:
         return f"memsync-{self.port}"
 
 
-def serve(start: Path, *, port: int | None, opens: bool, say: Callable[[str], None]) -> None:
-    """Show the project that *start* is in to this machine's browser, until a signal ends it; *say* tells the address.
+@contextmanager
+def open_port(
+    start: Path, *, port: int | None, opens: bool, say: Callable[[str], None]
+) -> Iterator[tuple[Keys, socket.socket]]:
+    """Listen for the project that *start* is in, and yield its keys and the socket; *say* tells the address.
 
     Raises:
         UsageError: *port* is taken.
@@ -63,9 +66,7 @@ def serve(start: Path, *, port: int | None, opens: bool, say: Callable[[str], No
         say(keys.url)
         if opens and _has_screen():
             stack.enter_context(_opened(keys.url))
-        from memsync.web.server import run  # a browser waits meanwhile, on a port that listens already
-
-        run(start, layout, keys, listener)
+        yield keys, listener
 
 
 def listen(root: Path, port: int | None) -> socket.socket:

@@ -1,4 +1,4 @@
-"""The server itself: the pages, watched files, and an end within two seconds of being told."""
+"""The server itself: every page and form behind the gate, watched files, and an end within two seconds of being told."""
 
 from __future__ import annotations
 
@@ -12,43 +12,84 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
+from memsync.janitor.waiting import Waiting
 from memsync.memories.fingerprints import version_of_rules
+from memsync.store.places import locate
 from memsync.system.programs import give_back_what_is_freed
-from memsync.web.app import build
-from memsync.web.desk import Changes, make_watcher
+from memsync.web import (
+    atlas,
+    branch,
+    edits,
+    export,
+    health,
+    hub,
+    memories,
+    pages,
+    past,
+    review,
+    sessions,
+    skills,
+    today,
+)
+from memsync.web.desk import Changes, Desk, make_watcher
+from memsync.web.gate import Gate
 from memsync.web.health import Checkup
+from memsync.web.shelf import Shelf
 
 if TYPE_CHECKING:
     import socket
     from pathlib import Path
     from types import FrameType
 
+    from starlette.requests import Request
     from starlette.types import ASGIApp
 
     from memsync.memories.project import Project
-    from memsync.store.places import Layout
     from memsync.web.serve import Keys
 
+_PAGES: Final = (today, memories, edits, hub, past, review, branch, skills, sessions, atlas, health, export)
 _MANY: Final = 1_000  # memories
 _GRACE: Final = 1  # seconds that a running answer has when we are told to end
 _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put in order
 
 
-def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
+def run(start: Path, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     give_back_what_is_freed()
     live, changes, checkup = Live(start, face="at the desk", is_lean=True), Changes(), Checkup(start)
     threading.Thread(target=read_ahead, args=(live, checkup), daemon=True).start()
     try:
-        with make_watcher(layout, changes.add), Endpoint(live, kind="ui"):
+        with make_watcher(locate(start), changes.add), Endpoint(live, kind="ui"):
             asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
     finally:
         checkup.end()
         live.close()
+
+
+def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup) -> Gate:
+    """Return the application, behind the gate, that shows the project of *live* to who has the *keys*."""
+    waiting = Waiting(checkup.copies)
+    live.when_shut(waiting.stop)
+    desk = Desk(live, keys, changes, (Shelf(checkup.index), past.Readings(), waiting, checkup))
+
+    async def stream(_: Request) -> StreamingResponse:
+        return StreamingResponse(changes.listen(), media_type="text/event-stream")
+
+    routes = [
+        *(desk.route(address) for module in _PAGES for address in module.routes),
+        Route("/events", stream, methods=["GET"]),
+        Mount("/static", StaticFiles(directory=pages.STATIC)),
+    ]
+    return Gate(Starlette(routes=routes, exception_handlers={HTTPException: desk.refuse}), keys)
 
 
 def read_ahead(live: Live, checkup: Checkup) -> None:

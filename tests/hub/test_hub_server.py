@@ -224,10 +224,10 @@ def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub,
     from starlette.testclient import TestClient
 
     from memsync.agents.live import Live
-    from memsync.web.app import build
     from memsync.web.desk import Changes
     from memsync.web.health import Checkup
     from memsync.web.serve import Keys
+    from memsync.web.server import build
 
     here = make("here", DOCKER)
     bring(hub, here, make("payments", "docker runs as <b>root</b> in payments", DOCKER.replace("docker", "podman")))

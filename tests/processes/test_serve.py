@@ -16,7 +16,7 @@ import pytest
 from helpers import memsync, until
 
 from memsync.agents import wire
-from memsync.agents.serving import list_servers
+from memsync.agents.wire import list_servers
 from memsync.store.places import locate
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no local sockets here")

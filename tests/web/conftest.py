@@ -13,10 +13,10 @@ from html_page import Html
 from starlette.testclient import TestClient
 
 from memsync.agents.live import Live
-from memsync.web.app import build
 from memsync.web.desk import Changes
 from memsync.web.health import Checkup
 from memsync.web.serve import Keys
+from memsync.web.server import build
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

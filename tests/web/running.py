@@ -13,10 +13,10 @@ import uvicorn
 
 from memsync.agents.live import Live
 from memsync.store.places import locate
-from memsync.web.app import build
 from memsync.web.desk import Changes, make_watcher
 from memsync.web.health import Checkup
 from memsync.web.serve import Keys, listen
+from memsync.web.server import build
 
 
 @contextmanager

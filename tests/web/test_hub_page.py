@@ -1,15 +1,16 @@
-"""What other repositories know, beside the list: a hub that hangs holds up no other page, and the page says that it does not answer."""
+"""What other repositories know, beside the list: a hub that hangs holds up no other page, and the page says that it gives no answer."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx2
 import pytest
-from helpers import until
+from running import serving
 
 from memsync.hub import config
-from memsync.web import hub
 
 
 @pytest.fixture
@@ -20,34 +21,18 @@ def silent() -> Iterator[socket.socket]:
         yield server
 
 
-def test_other_pages_are_shown_while_the_hub_hangs(repo, desk, line, silent):
+def test_other_pages_are_shown_while_the_hub_hangs_and_its_failure_is_told(repo, line, silent):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    assert "Asking the hub" in desk.get("/hub", q="node").text
-    with silent.accept()[0]:  # it is being asked
-        assert "CI needs Node 20" in desk.get("/memories").text
-        assert "Asking the hub" in desk.get("/hub", q="node").text
-
-
-def test_the_page_says_after_some_seconds_that_the_hub_does_not_answer(desk, silent, monkeypatch):
-    monkeypatch.setattr(hub, "_SLOW", 0.0)
-    page = desk.get("/hub", q="node")
-    assert "The hub has not answered for" in page.text
-    assert page.every("section", id="hub")[0]["hx-get"] == "/hub?q=node"
-
-
-def test_no_more_than_a_few_questions_wait_for_a_hub_that_hangs(desk, silent, monkeypatch):
-    monkeypatch.setattr(hub, "_WAIT", 0.0)
-    for n in range(hub._MOST):
-        assert "Asking the hub" in desk.get("/hub", q=f"node {n}").text
-    assert "has not answered what was asked before" in desk.get("/hub", q="one more").text
-
-
-def test_the_answer_of_the_hub_is_shown_by_the_page_that_waits_for_it(desk, silent, monkeypatch):
-    monkeypatch.setattr(hub, "_WAIT", 0.0)
-    assert "Asking the hub" in desk.get("/hub", q="node").text
-    with silent.accept()[0] as connection:
-        connection.recv(10_000)
-        connection.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
-    pages = []
-    until(lambda: "Asking the hub" not in (pages.append(desk.get("/hub", q="node").text), pages[-1])[1])
-    assert "503" in pages[-1]
+    with serving(repo.root) as url, httpx2.Client(timeout=60) as client, ThreadPoolExecutor() as threads:
+        client.get(url)
+        base = url.partition("?")[0]
+        page = client.get(f"{base}memories?q=node&hub=1").text
+        assert "Asking the hub" in page
+        assert "/hub?q=node&amp;hub=1" in page
+        asked = threads.submit(client.get, f"{base}hub?q=node&hub=1")
+        with silent.accept()[0] as connection:  # it is being asked
+            assert "CI needs Node 20" in client.get(f"{base}memories").text
+            assert not asked.done()
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+        assert "503" in asked.result().text
