@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from memsync.index.embed import LEVELS, Meaning
-from memsync.index.places import place_terms, subjects_of
 from memsync.index.terms import (
     embedding_text,
     is_word,
@@ -214,6 +213,8 @@ class Database:
 
     def add(self, rows: Sequence[Row], tokenizer: Tokenizer, meaning: Meaning | None) -> None:
         """Add *rows* one by one; of many, `bulk.fill` is quicker."""
+        from memsync.index.places import place_terms  # who only asks loads none of it
+
         first = (self.ask("SELECT max(slot) FROM record").fetchone()[0] or 0) + 1
         postings: dict[int, list[int]] = {}
         words: dict[str, None] = {}
@@ -331,6 +332,8 @@ def line_row(slot: int, row: Row) -> tuple[Any, ...]:
 
 def record_row(slot: int, row: Row) -> tuple[Any, ...]:
     """Return the row of the table `record`."""
+    from memsync.index.places import subjects_of
+
     about = " ".join(subjects_of(row.memory)) if row.memory.archived_at is None else ""
     return (slot, SCOPES.index(row.scope), *head_of(row.memory), about)
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from memsync.index.rank import Match
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SCOPES, Memory, Scope, as_scope
 
 if TYPE_CHECKING:
+    from memsync.index.rank import Match
     from memsync.memories.project import Project
     from memsync.store.settings import Settings
 

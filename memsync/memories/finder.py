@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.index.rank import Allow, Ranking, Record
 from memsync.memories.index_file import IndexFile
 from memsync.records import Change, Memory, Scope
 from memsync.store.store import Store
@@ -17,6 +16,7 @@ from memsync.system.texts import count
 if TYPE_CHECKING:
     from memsync.index.cold import Cold
     from memsync.index.core import Index
+    from memsync.index.rank import Allow, Ranking, Record
 
 
 _LARGE: Final = (

@@ -21,7 +21,6 @@ from memsync.index.database import VERSION, Database, Row
 from memsync.index.embed import Meaning
 from memsync.index.embedders import choose
 from memsync.index.scale import LEXICON
-from memsync.index.tokens import Tokenizer
 from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import database, files
 from memsync.store.reading import NOWHERE, Reading, Stamps
@@ -295,6 +294,8 @@ class IndexFile:
 
     def _follow(self, rows: Database, scope: Scope) -> bool:
         """Take in what the file of *scope* says now; False if that is too much."""
+        from memsync.index.tokens import Tokenizer  # a list and a hook before a tool ask the rows for no words
+
         was = rows.read_meta()["stamps"][scope]
         with self._readings[scope].held():
             if self._is_told(scope, was):
@@ -366,6 +367,7 @@ class IndexFile:
     def _fill(self, rows: Database, index: Index | None = None) -> dict[Scope, _Seen]:
         """Make the rows of all memories, and return what they were; no text that has a vector, in *index* or else in the rows, is embedded again."""
         from memsync.index.bulk import fill, list_vectors, read_vectors
+        from memsync.index.tokens import Tokenizer
 
         is_ours = self._is_ours(rows.read_meta())
         self.is_made_anew |= not is_ours
