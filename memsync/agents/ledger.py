@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from memsync.agents import hooklog
 from memsync.agents.injection import Injection
-from memsync.agents.notes import HELPED, LEDGER, MATCHED, Matched, keep_matched, scope_of
+from memsync.agents.notes import COMPACTED, HELPED, LEDGER, MATCHED, Matched, keep_matched, scope_of
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store.state import State
 from memsync.system.limits import list_only
 
-COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _GIVING: Final = "giving"
 _SHOWN: Final = "shown"  # what was only named in a headline, in the form of the ledger

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NOTHING: Final = "nothing that fits"  # why a prompt was given nothing
 LEDGER: Final = "injected_memory_ids"  # the variable of a session that has what it was given
 MATCHED: Final = "matched"
+COMPACTED: Final = "compacted_at"
 HELPED: Final = "helped"
 
 
@@ -126,12 +127,20 @@ class Matched(NamedTuple):
 
 
 def keep_matched(state: State, session: str, now: datetime, matched: Matched) -> None:
-    """Keep what the prompt of *session* was about, and that the user has spoken; nothing, where nothing was and nothing is to be kept."""
+    """Keep what the prompt of *session* was about, and that the user has spoken; nothing, where nothing was and nothing is to be kept.
+
+    After a compaction that nothing followed, a prompt that was about nothing changes nothing: Copilot CLI, resumed,
+    may tell of it before it tells of the session's start, which is to have what was needed before.
+    """
     turn, given, known = matched
+
+    def change(variables: dict[str, Any]) -> dict[str, Any]:
+        waits = COMPACTED in variables and not variables.get(LEDGER)
+        about = {} if waits and not (given or known) else {MATCHED: [turn, given, known]}
+        return {**variables, **about, HELPED: False}
+
     if given or known or {MATCHED, HELPED} & state.variables(session).keys():
-        state.change_variables(
-            session, now, lambda variables: {**variables, MATCHED: [turn, given, known], HELPED: False}
-        )
+        state.change_variables(session, now, change)
 
 
 def open_noted(place: Place, session: str) -> State | None:

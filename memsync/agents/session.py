@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from memsync.agents.injection import CAP, Injection, Rules, drop_copies, key_of
-from memsync.agents.ledger import COMPACTED, Ledger, ledger_of
-from memsync.agents.notes import HELPED, LEDGER, NOTHING
+from memsync.agents.ledger import Ledger, ledger_of
+from memsync.agents.notes import COMPACTED, HELPED, LEDGER, NOTHING
 from memsync.agents.prompts import list_questions, small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, together
 from memsync.memories.listing import count_all, read_foremost, read_named

@@ -57,13 +57,18 @@ def test_copilot_gets_again_what_a_resume_or_a_compaction_took(project):
     assert FACT in str(copilot(project, "prompt", prompt=ASK))
 
 
-def test_copilot_that_is_left_after_a_compaction_gets_what_was_needed_when_it_is_resumed(project):
-    copilot(project, "session-start", source="new")
-    copilot(project, "prompt", prompt=ASK)
-    copilot(project, "pre-compact", trigger="manual")
-    for number in range(12):
-        project.remember(f"Sensor {number} is in hall {number * 31}", importance=0.95)
-    assert FACT in str(copilot(project, "session-start", source="resume"))
+@pytest.mark.parametrize("is_first", [False, True], ids=["start first", "prompt first"])
+def test_copilot_that_is_left_after_a_compaction_gets_what_was_needed_when_it_is_resumed(repo, is_first):
+    (repo.root / ".gobby").mkdir(exist_ok=True)
+    (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  injection_limit: 0\n")
+    with Memsync.open(repo.root) as project:
+        project.remember(FACT, importance=0.9)
+        copilot(project, "session-start", source="new")
+        copilot(project, "prompt", prompt=ASK)
+        copilot(project, "pre-compact", trigger="manual")
+        if is_first:  # it runs the hooks of a resumed session at once
+            assert copilot(project, "prompt", prompt="Now paint the barn.") == {}
+        assert FACT in str(copilot(project, "session-start", source="resume"))
 
 
 @pytest.mark.parametrize("left", [False, True], ids=["at once", "when it is resumed"])
