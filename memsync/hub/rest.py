@@ -116,11 +116,14 @@ class Rest:
     def _count(self) -> dict[str, float]:
         with self._hub.database.writing() as connection:
             about = read_status(connection)
+            due, oldest = webhook.count_due(connection)
         repositories = about["repositories"]
         return {
             "repositories": len(repositories),
             "repositories_pushed": sum(one["pushed"] for one in repositories),
             "repositories_gone": sum(one["state"] == "gone" for one in repositories),
+            "repositories_due": due,
+            "oldest_due_timestamp_seconds": oldest,
             "last_sync_timestamp_seconds": synced.timestamp() if (synced := parse_time(about["synced_at"])) else 0.0,
             "repositories_failing": sum(one["state"] not in ("ok", "new") for one in repositories),
             "memories": about["memories"],
@@ -226,18 +229,19 @@ class Rest:
         return {"repositories": len(pushed)}
 
     def _sync_due(self) -> None:
-        while True:
-            try:
+        has_more = True
+        try:
+            while has_more:
                 with self._turn, self._hub.database.writing() as connection:
                     urls = webhook.take_due(connection)
-                    self._is_syncing = bool(urls)
-                if not urls:
-                    return
-                sync.sync(self._hub.database, self._hub.meaning, refs=urls)
-            except MemsyncError as error:
-                sync.log.warning("the webhook's sync failed: %s", error)
+                    self._is_syncing = has_more = bool(urls)
+                if urls:
+                    sync.sync(self._hub.database, self._hub.meaning, refs=urls)
+        except MemsyncError as error:
+            sync.log.warning("the webhook's sync failed: %s", error)
+        finally:
+            if has_more:  # else another thread may have begun
                 self._is_syncing = False
-                return
 
 
 def is_ours(path: str) -> bool:

@@ -183,8 +183,11 @@ create table deleted (
 );
 """
 
+# Since when a repository is due.
+_TWELFTH: Final = "alter table due add at timestamptz not null default now();"
+
 STEPS: Final = (
-    _FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH, _ELEVENTH
+    _FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH, _ELEVENTH, _TWELFTH
 )  # fmt: skip
 
 VECTORS: Final = """

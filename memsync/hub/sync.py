@@ -190,6 +190,7 @@ def sync(
         known = [find(connection, ref) for ref in refs] or list_known(connection, due=due, asked=True)
         for one in known:
             one.refuse_if_held()
+        connection.execute("delete from due where repo = any(%s)", [[one.id for one in known]])
         is_load = loading.begin(connection, expected=len(known))
     made_by, is_lost = version(), Event()
     turn: AbstractContextManager[object] = Lock()

@@ -66,8 +66,17 @@ def is_new(connection: Connection[Any], delivery: str) -> bool:
 
 def note_due(connection: Connection[Any], repos: Iterable[int]) -> None:
     """Note that *repos* are due, each once."""
-    query = "insert into due select unnest(%s::int[]) on conflict do nothing"
+    query = "insert into due (repo) select unnest(%s::int[]) on conflict do nothing"
     connection.execute(query, [list(repos)])
+
+
+def count_due(connection: Connection[Any]) -> tuple[int, float]:
+    """Return how many repositories are due, but for those on hold, and since when the first of them is, in seconds of Unix; 0 if none is."""
+    row = connection.execute(
+        "select count(*), coalesce(extract(epoch from min(d.at)), 0)::float8 from due d join repo r on r.id = d.repo"
+        " where r.held_at is null"
+    ).fetchone()
+    return row or (0, 0.0)
 
 
 def take_due(connection: Connection[Any]) -> list[str]:

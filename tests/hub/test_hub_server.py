@@ -8,7 +8,7 @@ import re
 
 import anyio
 import pytest
-from filling import bring, make_token
+from filling import bring, make_token, refresh
 from helpers import memory_line, memsync, until
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -335,3 +335,24 @@ def test_what_a_forge_tells_a_hundred_times_is_due_once_and_taken_by_one(hub):
         assert take_due(two) == []
     with hub.database.writing() as connection:
         assert take_due(connection) == []
+
+
+def test_what_is_due_is_counted_until_any_sync_has_looked(hub, make, serve):
+    repo, held = make("payments", DOCKER), make("held", DOCKER)
+    bring(hub, repo, held)
+    sync.hold(hub.database, str(held.root))
+    served, token = serve(), make_token(hub, "alice", "metrics")
+
+    def count():
+        told = served.ask("GET", "/metrics", token=token)[1]
+        return [float(re.search(rf"^memsync_hub_{name} (.+)$", told, re.MULTILINE)[1]) for name in
+                ("repositories_due", "oldest_due_timestamp_seconds")]  # fmt: skip
+
+    with hub.database.writing() as connection:
+        note_due(connection, [one.id for one in sync.list_known(connection)])
+        (at,) = connection.execute("select extract(epoch from now())::float8").fetchone()
+    assert count() == [1, pytest.approx(at, abs=1e-3)]  # the other one waits for the hold to end
+    refresh(hub)
+    assert count() == [0, 0]
+    with hub.database.writing() as connection:
+        assert connection.execute("select count(*) from due").fetchone() == (1,)
