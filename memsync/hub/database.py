@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 _WRITING: Final = 0x6D656D73  # of the advisory lock that one writer at a time holds
 _PATIENCE: Final = 30.0
+NEAREST: Final = 100  # vectors that the graph is asked for at once
 
 
 class Database:
@@ -50,7 +51,7 @@ class Database:
             kwargs={"connect_timeout": 10},
             configure=_configure,
             check=_check,
-            reconnect_timeout=_PATIENCE,
+            reconnect_timeout=patience,  # else it would go on with longer and longer pauses, and refuse who asks when all is well again
         )
 
     def answers(self, seconds: int = 2) -> bool:
@@ -156,9 +157,9 @@ def _check(connection: Connection[Any]) -> None:
 
 
 def _configure(connection: Connection[Any]) -> None:
-    # A plan that is kept does not know the list of repositories, and then goes through all of it for every row.
-    connection.prepare_threshold = None
-    connection.execute(f"set search_path = {SCHEMA}, public")
+    # What is asked often is parsed once. A plan that is kept would not know the list of repositories, and go through all of it for every row.
+    connection.execute(f"set search_path = {SCHEMA}, public; set plan_cache_mode = force_custom_plan")
+    connection.execute(f"set hnsw.iterative_scan = strict_order; set hnsw.ef_search = {NEAREST}")  # pgvector's graph
     connection.commit()
 
 

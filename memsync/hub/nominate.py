@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from memsync.hub import binary
-from memsync.hub.database import set_locally
+from memsync.hub.database import NEAREST, set_locally
 from memsync.hub.ingest import key_of, read_row, spell_vector
 from memsync.hub.sample import Counted, Whole, alike_words, rows_of
 from memsync.index.query import Query
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 BY_WORDS: Final = 150
-BY_MEANING: Final = 100  # on 11 suites among 103,279 records 250 of each found no more
+BY_MEANING: Final = NEAREST  # on 11 suites among 103,279 records 250 of each found no more
 _FURTHER: Final = (1, 4, 16)  # times as many, where most of them are copies of each other
 _ENOUGH: Final = 60  # different texts: more are not ranked for an answer
 FEW: Final = 30_000  # records below which all their vectors are compared
 _LEAST_TERMS: Final = 2
 _MOST_TERMS: Final = 12
+_SCANNED: Final = 20_000  # vectors that pgvector looks at, at most, where it is told nothing
 _POSTINGS: Final = 10_000  # that one query reads at most, beyond its rarest terms, and of one term at all
 _WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
 _CLOSE: Final = 1_000  # words with most trigrams in common, of which it is known then how many more they have
@@ -347,11 +348,8 @@ def by_meaning(
         )
     else:
         needed = int(2 * BY_MEANING * times * whole.live / max(reach.records, 1))
-        set_locally(connection, {
-            "hnsw.iterative_scan": "strict_order",
-            "hnsw.ef_search": str(BY_MEANING),
-            "hnsw.max_scan_tuples": str(max(20_000, needed)),
-        })  # fmt: skip
+        if needed > _SCANNED:
+            set_locally(connection, {"hnsw.max_scan_tuples": str(needed)})
         query = (
             f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s::int[])"
             " order by v.numbers <=> %(near)s::halfvec limit %(most)s"

@@ -96,17 +96,21 @@ def find_by_chance(scores: Sequence[tuple[float, int]], repository: Callable[[in
     Of long texts, and of many, some share words with any question. So what the fifth to tenth of a repository score says
     how much that is worth there.
     """
-    falling: dict[int, list[float]] = {}
-    for score, slot in scores:
-        falling.setdefault(repository(slot), []).append(score)
+    falling: dict[int, list[tuple[float, int]]] = {}
+    for found in scores:
+        falling.setdefault(repository(found[1]), []).append(found)
     if len(falling) < 2:
         return {}
-    usual = {repo: sum(some[_USUAL]) / (_USUAL.stop - _USUAL.start) for repo, some in falling.items()}
-    return {slot: _BY_CHANCE * usual[repository(slot)] for _, slot in scores}
+    share = _BY_CHANCE / (_USUAL.stop - _USUAL.start)
+    usual = [(share * sum(score for score, _ in some[_USUAL]), some) for some in falling.values()]
+    return {slot: by_chance for by_chance, some in usual for _, slot in some}
 
 
 class Sample(Index):
-    """The records that were nominated for one query, *read* by their place; *words* are those of the whole that look like words of it."""
+    """The records that were nominated for one query, *read* by their place.
+
+    *words* are those of the whole that look like words of it, *meant* their vectors, and its own.
+    """
 
     def __init__(
         self,
@@ -117,9 +121,10 @@ class Sample(Index):
         tokenizer: Tokenizer,
         whole: Whole,
         words: Sequence[str],
-        rows: Rows | None,
+        meant: tuple[Rows, tuple[list[int], float]] | None,
     ) -> None:
         none = np.zeros(0, np.uint64)
+        rows, asked = meant or (None, None)
         arrays = Arrays(
             texts=np.ones(len(counted.lengths), np.uint64),
             base=_NO_POSTINGS,
@@ -130,7 +135,7 @@ class Sample(Index):
         super().__init__([None] * len(counted.lengths), arrays, meaning)
         self._tokenizer = tokenizer  # which has read other records before
         self._synonyms = Synonyms(tokenizer.terms)
-        self._read = read
+        self._read, self._asked = read, asked
         self._whole_of = whole
         self._lexical = _Lexical(counted, key, whole)
 
@@ -178,6 +183,9 @@ class Sample(Index):
     def _list_live(self, term: str) -> list[int]:
         slots: list[int] = self._lexical.postings(term)[0].tolist()
         return slots  # none was read yet, and all live
+
+    def _read_meaning(self, _: str) -> tuple[list[int], float] | None:
+        return self._asked  # which was read to nominate by it
 
     def _what_is_missing(self) -> str:
         return self._meaning.failed if self._meaning else ""

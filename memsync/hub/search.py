@@ -154,9 +154,9 @@ def _ask(
     whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
     asked = meaning.query(text) if meaning else None
     nominees = nominate.nominate(connection, query, asked[0] if asked else None, whole, words, reach, filters)
-    rows = nominees.vectors(len(asked[0])) if asked else None
+    meant = (nominees.vectors(len(asked[0])), asked) if asked else None
     sample = Sample(
-        nominees.as_record, nominees.counted(), partial(key_of, reach.kind), meaning, _TOKENIZER, whole, words, rows
+        nominees.as_record, nominees.counted(), partial(key_of, reach.kind), meaning, _TOKENIZER, whole, words, meant
     )
 
     def allow(_: object, memory: Memory) -> float | None:

@@ -348,8 +348,8 @@ class Index:
             return (self._vectors.dim, int((self._texts[live] != _NO_VECTOR).sum())) if self._vectors else (0, 0)
 
     def _semantic(self, text: str, wordy: NDArray[np.float64], weight: float) -> NDArray[np.float64] | None:
-        asked = self._meaning.query(text) if self._meaning else None
-        if asked is None or self._meaning is None:
+        asked = self._read_meaning(text)
+        if asked is None:
             return None
         self._make_missing(len(asked[0]))
         if self._vectors is None:
@@ -357,6 +357,10 @@ class Index:
         likeness = self._vectors.likeness(*asked, wordy)
         likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
         return weight * likeness
+
+    def _read_meaning(self, text: str) -> tuple[list[int], float] | None:
+        """Return the vector of a query, as whole numbers with their scale."""
+        return self._meaning.query(text) if self._meaning else None
 
     def _have_vectors(self) -> bool:
         """Tell whether all slots have one, the dead included; looked at again only when there are others."""

@@ -101,6 +101,25 @@ def test_a_sync_whose_database_is_gone_ends_with_the_first_that_was_told_so(hub,
     assert len(refresh(hub)) == 8
 
 
+def test_who_asks_is_answered_as_soon_as_the_database_is_back(hub, dsn, server):
+    (name,) = [part.partition("=")[2] for part in dsn.split() if part.startswith("dbname=")]
+
+    def asks_in_vain(lost):
+        try:
+            with lost.writing():
+                return False
+        except HubError:
+            return True
+
+    with closing(database.Database(dsn, patience=1)) as lost, server.connect("postgres") as other:
+        other.execute(f"alter database {name} allow_connections false")
+        try:
+            assert [asks_in_vain(lost) for _ in range(4)] == [True] * 4
+        finally:
+            other.execute(f"alter database {name} allow_connections true")
+        assert asks_in_vain(lost) + asks_in_vain(lost) < 2, "the pool pauses no longer than somebody waits"
+
+
 def test_a_database_that_does_not_answer_is_known_within_seconds_and_is_there_again(hub, dsn, server):
     (name,) = [part.partition("=")[2] for part in dsn.split() if part.startswith("dbname=")]
     assert hub.database.answers()

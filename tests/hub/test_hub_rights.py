@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 import pytest
 from filling import bring, give, make_token, texts
@@ -35,7 +36,7 @@ def crowd(hub, make):
 @pytest.fixture
 def ways(hub, serve, home, monkeypatch):
     """Return each way in which alice may ask, as a function of a query and of the repositories that it is narrowed to."""
-    served, token = serve(a_minute=10**9), make_token(hub, "alice")
+    served, token = serve(a_minute=10**9, has_pages=True), make_token(hub, "alice")
     monkeypatch.setenv("MEMSYNC_HUB_URL", served.url)
     monkeypatch.setenv("MEMSYNC_HUB_TOKEN", token)
 
@@ -67,7 +68,12 @@ def ways(hub, serve, home, monkeypatch):
     def listing(*_):
         return {"memories": served.ask("GET", "/v1/repositories", token=token)[1]["repositories"]}
 
-    return command, rest, mcp, recall_hub, report_of, listing
+    def pages(asked, _):
+        paths = f"/?q={quote(asked)}", "/mine"
+        told = "".join(served.ask("GET", path, Cookie=f"memsync_hub={token}")[1] for path in paths)
+        return {"memories": re.sub("<title>.*?</title>|<input[^>]*>", "", told, flags=re.DOTALL)}  # say what was asked
+
+    return command, rest, mcp, recall_hub, report_of, listing, pages
 
 
 def test_no_random_grant_and_query_gets_a_row_across_by_any_way(hub, crowd, ways):
@@ -141,11 +147,14 @@ def test_nobody_reads_where_nobody_is_named_and_nobody_writes(hub, crowd):
         connection.execute("delete from record")
 
 
-def test_a_connection_that_comes_back_stands_for_nobody_and_keeps_no_plan(hub, crowd):
-    for _ in range(7):  # a driver prepares what it has sent five times
+def test_a_connection_that_comes_back_stands_for_nobody_and_plans_for_each_query_anew(hub, crowd):
+    for _ in range(15):  # a driver prepares what it has sent five times; a server keeps a plan after five more
         hub.search("docker", principal="everyone")
     with hub.database.writing() as connection:
-        assert connection.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
+        query = (
+            "select sum(custom_plans) > 0, sum(generic_plans) from pg_prepared_statements where statement like '%$1%'"
+        )
+        assert connection.execute(query).fetchone() == (True, 0)
         assert connection.execute("select current_setting('memsync.principal', true), current_user = session_user").fetchone() in [
             ("", True), (None, True)
         ]  # fmt: skip
