@@ -23,12 +23,19 @@ from memsync.learn.rules import has
 from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said
-from memsync.learn.worth import INSTRUCTIONS, as_memory, find_secret, instruction_files, is_said_to_last, why_dropped
+from memsync.learn.worth import (
+    INSTRUCTIONS,
+    as_memory,
+    find_secret,
+    hide_secrets,
+    instruction_files,
+    is_said_to_last,
+    why_dropped,
+)
 from memsync.llm.answers import NUMBER, TEXT, WHOLE, list_of, object_of, prompt
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
 from memsync.records import Memory, clean_content, clean_cues, clean_tags
-from memsync.safety import secrets
 from memsync.system.texts import read_utf8
 
 log = logging.getLogger(__name__)
@@ -235,7 +242,7 @@ def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extra
     for one in found:
         why = why_dropped(one.text) or ("" if not must_last or is_said_to_last(one.text) else "said in passing")
         if why:
-            dropped.append(Dropped(one.line, one.text, why))
+            dropped.append(Dropped(one.line, hide_secrets(one.text), why))
         else:
             rationale = f"under “{one.heading}”" if one.heading else "said to last"
             memory = as_memory(one.text, one.heading)
@@ -247,8 +254,9 @@ def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
     """Return what of the lessons of a session is worth a memory."""
     proposed, dropped = [], []
     for one in found:
-        if why := find_secret(one.text) if one.by == "failed" else why_dropped(one.text):
-            dropped.append(Dropped(one.line, one.text, why))
+        hidden = find_secret(" ".join((*one.anchors, *one.triggers)))
+        if why := hidden or (find_secret(one.text) if one.by == "failed" else why_dropped(one.text)):
+            dropped.append(Dropped(one.line, hide_secrets(one.text), why))
         else:
             memory = as_memory(one.text)._replace(anchors=one.anchors, triggers=one.triggers)
             if one.by == "failed":
@@ -276,7 +284,7 @@ def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:
     room = llm.window // 2
     rows: list[str] = []
     for one in found:
-        row = f"{one.line}: {secrets.redact(one.text)}"
+        row = f"{one.line}: {hide_secrets(one.text)}"
         room -= tokens_of(row)
         if room < 0:
             break
@@ -293,7 +301,7 @@ def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:
         except InvalidMemory as error:
             why, memory = str(error), None
         if memory is None:
-            dropped.append(Dropped(line, text, why))
+            dropped.append(Dropped(line, hide_secrets(text), why))
         else:
             proposed.append(Proposal(memory=memory, rationale=str(said.get("rationale", "")), where=f"{name}:{line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped), by="model")

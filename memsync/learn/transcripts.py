@@ -21,8 +21,8 @@ from memsync.clients.transcript_files import Source
 from memsync.errors import ImportFailed
 from memsync.learn.failures import PATHS
 from memsync.learn.rules import read_rows
+from memsync.learn.worth import hide_secrets
 from memsync.memories.project import Project
-from memsync.safety import secrets
 from memsync.store import checkout
 from memsync.system.home import find_home
 from memsync.system.limits import read_json
@@ -105,7 +105,7 @@ def quote_turn(where: str) -> list[str]:
     except (ImportFailed, ValueError):
         return []
     rows = ((step.by, step.text) if isinstance(step, Said) else ("call", _describe(step)) for step in steps[-_QUOTED:])
-    return [f"{who}: {one_line(secrets.redact(text), _ROW)}" for who, text in rows]
+    return [f"{who}: {one_line(hide_secrets(text), _ROW)}" for who, text in rows]
 
 
 def list_turns(steps: Iterable[Step]) -> list[Turn]:
@@ -117,8 +117,8 @@ def list_turns(steps: Iterable[Step]) -> list[Turn]:
             last = step
         elif step.by == "user" and (step.refused or len(step.text.split()) > 1 or not step.text.isascii()):
             call = step.refused or last
-            about = one_line(secrets.redact(_describe(call)), _ROW) if call else ""
-            found.append(Turn(step.line, about, one_line(secrets.redact(step.text), _TURN)))
+            about = one_line(hide_secrets(_describe(call)), _ROW) if call else ""
+            found.append(Turn(step.line, about, one_line(hide_secrets(step.text), _TURN)))
     return found[-_TURNS:]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from memsync.learn.rules import has, list_rules
 from memsync.records import Memory, clean_content, clean_tags
 from memsync.safety import secrets
+from memsync.safety.issuers import hinted
 
 INSTRUCTIONS: Final = (
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
@@ -36,9 +38,23 @@ def why_dropped(text: str) -> str:
 
 
 def find_secret(text: str) -> str:
-    """Return which secret *text* seems to hold; empty if it holds none."""
-    found = secrets.scan(text)
-    return f"looks like a secret ({secrets.describe(found)})" if found else ""
+    """Return which secret *text* seems to hold, also a made-up one; empty if it holds none."""
+    if found := secrets.scan(text):
+        return f"looks like a secret ({secrets.describe(found)})"
+    return "looks like a secret (the shape of a token)" if _token().search(text) else ""
+
+
+def hide_secrets(text: str) -> str:
+    """Return *text* with each secret, also a made-up one, replaced by what kind it is."""
+    return _token().sub("[token]", secrets.redact(text))
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Return what finds a text in the shape of an issuer's token: what an example in a manual may be, nobody learns."""
+    begins = {hint for hint, _ in hinted() if len(hint) > 3 and hint[-1] in "_-"} | {"sk-", "hf_"}
+    either = "|".join(map(re.escape, sorted(begins)))
+    return re.compile(rf"(?<![A-Za-z0-9_-])(?:{either})(?:[a-z]+\d*[_-]){{0,2}}(?=[A-Za-z]*\d)[A-Za-z0-9]{{10,}}")
 
 
 def is_said_to_last(text: str) -> bool:

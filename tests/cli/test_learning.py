@@ -291,6 +291,20 @@ def test_a_secret_in_a_command_is_not_proposed(shop):
     assert repairs(shop, session.call("Bash", "a", command=f"gh pr diff 88 --token {key[:40]}")) == []
 
 
+@pytest.mark.parametrize(
+    "key", ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "ghp_EXAMPLEtoken1234567890", "sk-proj-1234567890abcdef"]
+)
+def test_a_made_up_token_is_in_nothing_that_is_proposed_left_out_or_handed_to_an_agent(shop, key):
+    session = Session().says(f"Never use {key} in this repository, always ask for a new one")
+    session.refuses(f"we always export {key} instead of asking for it", "Bash", command=f"curl -H {key} localhost")
+    session.call("Bash", f"unknown flag: --stat {key}", failed=True, command="gh pr diff 88 --stat")
+    session.call("Bash", "a.go", command="gh pr diff 88 --name-only")
+    found = extract(shop, session, "--dry-run")
+    assert len(found["turns"]) == 2
+    assert found["dropped"]
+    assert key not in json.dumps(found)
+
+
 def test_a_model_gets_what_the_rules_listen_to_and_the_same_checks_look_at_its_answer(shop):
     session = (
         Session().says("which files?").call("Bash", "unknown flag: --stat", failed=True, command="gh pr diff 88 --stat")
