@@ -49,7 +49,9 @@ What the user gave with the command: {{args}}
 - `cues` (`--cue`): two or three questions that it answers, or symptoms, in the words of somebody who does not know it.
 - `anchors` (`--anchor`): the file, folder, symbol or command that it is about, where there is one.
 - Asked to remember a whole session, or at its end: `memsync extract --dry-run --json` in a shell lists as `turns` what the user said, each with its line and the call
-  that was refused or came before. Ask of each: would it hold the next time too? Then remember it as a rule, also where nothing says "always"; name what "this" and "here" are.
+  that was refused or came before. Ask of each: would the user say it again the next time? Keep at most five: what they refused, put right, ruled or decided, also where
+  nothing says "always". Leave out tasks, how one thing is to look, what is so only now, and what CLAUDE.md or AGENTS.md says already.
+- Each becomes one line that stands alone: name what "this" and "here" are, and keep its condition ("when you read JSON") and its reason.
 - Then `memsync memory enrich --due --json` in a shell lists at most three old memories. Fill in two or
   three cues each, take out of `about` what it is not about, and give that JSON to `memsync memory enrich -`. Where it lists none, leave it.
 - Never store a password, a key or a token.

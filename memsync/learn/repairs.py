@@ -168,9 +168,6 @@ def _explain_path(missing: str, one: Tried, after: Sequence[Tried], find_missing
         return _tell_name(missing, found, one)
     parent = str(name.parent)
     if not name.suffix and parent != "." and any(f"/{parent}/" in f"/{path}" for path in there):
-        if any(f"/{path}".rpartition(f"/{parent}/")[2].startswith(name.name) for path in there):
-            text = f"There is no folder `{missing}`; its files are `{missing}*`."
-            return _tell(text, one, (), f"not: {missing}")._replace(times=0)
         text = f"There is no folder `{missing}`; look in `{parent}`."
         return _tell(text, one, (), f"not: {missing}")._replace(times=-1)
     return None

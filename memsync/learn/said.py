@@ -62,7 +62,7 @@ def lessons(steps: Sequence[Step]) -> list[Lesson]:
         for part in _split_typed(step.text):
             is_long = len(part.split()) > _MANY
             for text, is_asked in _judge_user(part, is_refusal=step.refused is not None, is_told=is_told):
-                times = int(not is_long and (is_asked or _says_that_it_lasts(text, by)))
+                times = int(not is_long and not has("pointing", text) and (is_asked or _says_that_it_lasts(text, by)))
                 found.append(Lesson(text, step.line, "asked" if is_asked and times else by, anchors, times=times))
     return _drop_contradicted(found)
 
@@ -74,15 +74,19 @@ def _split_typed(text: str) -> Iterable[str]:
 
 
 def _says_that_it_lasts(said: str, by: Source) -> bool:
-    """Tell whether a statement says by a word that it lasts, or how something is to be done, against what was just done.
+    """Tell whether a statement shows by itself that it lasts: it says so, or has the word of a rule and a second sign.
 
-    What must be is mostly a requirement of the task.
+    What must be is mostly a requirement of the task, and how something is to be done is a rule against what was just done.
     """
-    if by != "refused" and has("required", said) and not has("lasting", said):
+    is_required = by != "refused" and has("required", said) and not has("lasting", said)
+    if is_required or len(said.split()) > _SOME:
         return False
-    if any(has(name, said) for name in ("rule", "decided", "owns", "we", "prefers")):
+    if has("for good", said) or pattern("decided").search(said):
         return True
-    return by != "user" and has("manner", said)
+    is_rule = any(has(name, said) for name in ("rule", "owns", "we", "prefers")) or (
+        by != "user" and has("manner", said)
+    )
+    return is_rule and has("second sign", said)
 
 
 def _find_anchors(call: Call | None) -> tuple[str, ...]:
@@ -106,11 +110,10 @@ def find_words(line: str) -> Sequence[str]:
 
 
 class _Message(NamedTuple):
-    """How a message is to be read: said as a call was refused, pasted, or with the wish that it is kept."""
+    """How a message is to be read: said as a call was refused, or pasted."""
 
     is_told: bool
     is_pasted: bool
-    is_kept: bool
 
 
 def _judge_user(text: str, *, is_refusal: bool, is_told: bool) -> Iterator[tuple[str, bool]]:
@@ -118,7 +121,7 @@ def _judge_user(text: str, *, is_refusal: bool, is_told: bool) -> Iterator[tuple
     text = pattern("undone").sub("", text) or " "
     many = len(text.split())
     is_typed = has("own", text) or text[0].islower() or (many <= _SOME and not has("code", text))
-    message = _Message(is_refusal, has("pasted", text) or many > _MANY or not is_typed, has("kept", text))
+    message = _Message(is_refusal, has("pasted", text) or many > _MANY or not is_typed)
     kept: list[str] = []
     before, is_asked = "", False
     for sentence, is_first in sentences(text):
@@ -205,7 +208,7 @@ def _lasts(said: str, message: _Message) -> bool:
     if is_told or is_rule or any(has(name, said) for name in ("decided", "owns", "we")):
         return True
     if message.is_pasted or has("code", said):
-        return message.is_kept and has("states", said)
+        return False
     return _is_general(said, message, len(words))
 
 
@@ -215,7 +218,7 @@ def _is_general(said: str, message: _Message, words: int) -> bool:
         return has("scope", said) and (has("hard", said) or message.is_told or words < _A_LINE)
     if has("weak", said) and not said.lower().startswith("let"):
         return True
-    return has("states", said) and (has("hard", said) or has("named thing", said) or message.is_kept)
+    return has("states", said) and (has("hard", said) or has("named thing", said))
 
 
 def _take_back(found: list[Lesson], text: str) -> list[Lesson]:

@@ -107,7 +107,9 @@ the code, and guesses are not. Nothing is a fine result.
 
 What the user refused or put right teaches most, also where nothing says "always". `memsync extract --dry-run --json` in a
 shell, or the tool extract_memories, lists what the user said as `turns`, each with its line and the call before it; after a
-compaction that is all you have of it. Ask of each: would it hold the next time too? Then it is a rule: say it without "this" and "here".
+compaction that is all you have of it. Ask of each: would the user say it again the next time? Keep at most five. Leave out
+tasks, how one thing is to look, what is so only now, and what CLAUDE.md or AGENTS.md says already. Say each in one line
+that stands alone: name what "this" and "here" are, and keep its condition ("when you read JSON") and its reason.
 
 For each: recall first; if it is known but outdated, update_memory; otherwise remember it as one self-contained
 statement with its type (fact, preference, pattern or context), an importance from 0 to 1, a few tags, as cues two or three

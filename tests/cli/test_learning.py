@@ -355,8 +355,8 @@ def learn(shop: Path, *options: str) -> list[list[str]]:
 def test_learn_takes_the_last_session_of_this_repository_or_all_since_a_day(shop):
     many = Session("b", shop)
     for rule in (
-        "Never push to main.", "We use pnpm for the web client.", "Invoices are always rounded per line.",
-        "No secrets in fixtures!", "Lena owns the catalogue.", "We release from tags only.",
+        "Never push to main.", "We use pnpm for the web client.", "From now on invoices are rounded per line.",
+        "We never edit `src/state.go` by hand.", "We have moved the catalogue to Go.", "We release from tags only.",
     ):  # fmt: skip
         many.says(rule)
     keep(Session("a", shop).says("We never deploy on a Friday."), 1_780_000_000)

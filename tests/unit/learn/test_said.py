@@ -136,12 +136,19 @@ LONG = (
     ("message", "lasts"),
     [
         ("never push to main", True),
-        ("we use the outbox for events", True),
-        (f"{LONG} We use the outbox for events.", False),  # a specification
-        (f"We use the outbox for our events.\n\n{LONG}", True),  # and what it was pasted behind
+        ("we use `outbox` for events", True),
+        ("we use the outbox for events", False),  # one sign alone,
+        (f"{LONG} We use `outbox` for events.", False),  # a specification
+        (f"We use `outbox` for our events.\n\n{LONG}", True),  # and what it was pasted behind
         ("use uv as the package manager", True),
         ("The form must have a title.", False),  # of the task
-        ("The form must always have a title.", True),
+        ("The form must always have a title, otherwise the import fails.", True),
+        ("Always use that format for `tasks.md`.", False),  # which only this session has seen
+        ("Changed the status (always DONE instead of FAILED)", False),  # a report
+        ("generated files in `gen/` are never edited by hand", True),
+        ("please remember that for your instructions", False),
+        ("you should not be editing files in the main workspace", True),
+        ("from now on answer in German", True),
         ("let's stick with the current design", False),
     ],
 )
