@@ -215,18 +215,18 @@ def load_arrays(database: Database, *, has_vectors: bool, is_lean: bool = False)
         texts, forward = _load_forward(database)
     if len(texts) != len(shapes.slots) or (vectors and len(vectors.numbers) != len(texts)):
         raise ValueError("records, their vectors and what they say differ in number")
-    keys, pairs, starts = _join(  # in the order of numbers without a sign, as which they are used
+    keys, slots, counts, starts = _join(  # in the order of numbers without a sign, as which they are used
+        np.array(shapes.slots, np.int64),
         database.ask("SELECT key, pairs FROM term WHERE key >= 0 ORDER BY key"),
         database.ask("SELECT key, pairs FROM term WHERE key < 0 ORDER BY key"),
     )
     base = Base(
         keys=keys.view(np.uint64),
         starts=starts,
-        slots=_renumber(np.array(shapes.slots, np.int64), pairs[:, 0]),
-        counts=shrink(pairs[:, 1]),
+        slots=slots,
+        counts=counts,
         lengths=np.array(shapes.lengths, np.float32),
     )
-    del pairs  # before the next are read: they are as large
     return Arrays(
         texts=texts.view(np.uint64),
         base=base,
@@ -242,22 +242,22 @@ def _read_columns(rows: sqlite3.Cursor) -> Iterator[Sequence[Any]]:
         yield [*zip(*some, strict=True)]
 
 
-def _join(*parts: sqlite3.Cursor) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return the keys of the rows of all *parts*, all their pairs one after the other, and where those of each begin."""
-    keys, sizes, joined = array("q"), array("q"), bytearray()
+def _join(
+    known: NDArray[np.int64], *parts: sqlite3.Cursor
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+    """Return the keys of the rows of all *parts*, of all their pairs the places of the firsts among those *known*, the seconds, and where those of each key begin."""
+    places = np.zeros(int(known[-1]) + 1 if len(known) else 0, np.int32)
+    places[known] = np.arange(len(known))
+    keys, sizes, firsts, seconds = array("q"), array("q"), bytearray(), [shrink(np.zeros(0, np.int32))]
     for own, sealed in chain.from_iterable(map(_read_columns, parts)):
         raws = unseal_all(sealed)
         keys.extend(own)
         sizes.extend(map(len, raws))
-        joined += b"".join(raws)
+        pairs = np.frombuffer(b"".join(raws), np.int32).reshape(-1, 2)
+        firsts += places[pairs[:, 0]].tobytes()  # some after the other: all pairs would take more than all else
+        seconds.append(shrink(pairs[:, 1]))
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes) // PAIR))
-    return np.asarray(keys), np.frombuffer(joined, np.int32).reshape(-1, 2), starts
-
-
-def _renumber(known: NDArray[np.int64], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    places = np.zeros(int(known[-1]) + 1 if len(known) else 0, np.int32)
-    places[known] = np.arange(len(known))
-    return places[numbers]
+    return np.asarray(keys), np.frombuffer(firsts, np.int32), np.concatenate(seconds), starts
 
 
 def _load_forward(database: Database) -> tuple[NDArray[np.int64], Forward]:
@@ -278,10 +278,9 @@ def _load_grams(database: Database) -> Grams:
     for own, words in _read_columns(database.ask("SELECT number, CAST(word AS BLOB) FROM word ORDER BY number")):
         numbers.extend(own)
         letters += words
-    keys, pairs, starts = _join(database.ask("SELECT key, pairs FROM gram ORDER BY key"))
-    places = _renumber(np.asarray(numbers), pairs[:, 0])
+    keys, places, counts, starts = _join(np.asarray(numbers), database.ask("SELECT key, pairs FROM gram ORDER BY key"))
     sizes = np.zeros(len(letters), np.float32)
-    sizes[places] = pairs[:, 1]
+    sizes[places] = counts
     return Grams(
         keys=keys,
         starts=starts,

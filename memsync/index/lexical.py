@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _OVERLAY_LIMIT: Final = 256
 _MEMO_LIMIT: Final = 200_000
+_DENSE: Final = 16  # of so many slots one has a term that is looked at as of each slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,19 +92,39 @@ class Lexical:
 
     def weigh_shared(self, keys: Sequence[int], share: float) -> NDArray[np.float64]:
         """Return of each slot that has *share* of the terms with *keys*, or of its own where those are fewer, the weights of these added up; else 0."""
-        parts, weights = [np.zeros(0, np.int32)], [0.0]
-        for key in keys:
-            _, low, high = self._find(key)
-            weights += [self.weigh(high - low + self._shift.get(key, 0))] * 2
-            parts += [self._base.slots[low:high], _part(self._late.get(key, ()))[0]]
-        slots, size = np.concatenate(parts, dtype=np.intp), len(self._lengths)
-        shared = np.bincount(slots, minlength=size)
-        added = np.bincount(
-            slots, np.repeat(weights, [*map(len, parts)]), size
-        )  # of each slot in the order of the keys
-        scores = added.astype(np.float64, copy=False)
-        scores[shared < share * np.minimum(len(keys), self._lengths)] = 0.0
+        size, found = len(self._lengths), [*map(self._find_having, keys)]
+        shared: NDArray[Any] = np.zeros(size, np.uint8 if len(keys) < 256 else np.int32)
+        for having, _ in found:
+            if having.dtype == bool:
+                shared += having.view(np.uint8)  # as numbers, without a conversion of each
+            else:
+                shared[having] += 1
+        enough = np.flatnonzero((shared > 0) & (shared >= share * np.minimum(len(keys), self._lengths)))
+        places = np.full(size, -1, np.int32)
+        places[enough] = np.arange(len(enough))
+        added = np.zeros(len(enough))  # of each slot in the order of the keys
+        for having, weight in found:
+            if having.dtype == bool:
+                added += weight * having[enough]
+            else:
+                at = places[having]
+                added[at[at >= 0]] += weight
+        scores = np.zeros(size)
+        scores[enough] = added
         return scores
+
+    def _find_having(self, key: int) -> tuple[NDArray[Any], float]:
+        """Return the slots that have the term with *key*, or where those are many of each slot whether it does; and what the term weighs."""
+        _, low, high = self._find(key)
+        slots, late = self._base.slots[low:high], self._late.get(key)
+        if late:
+            slots = np.concatenate((slots, _part(late)[0]))
+        weight = self.weigh(high - low + self._shift.get(key, 0))
+        if _DENSE * len(slots) < len(self._lengths):
+            return slots, weight
+        has = np.zeros(len(self._lengths), bool)  # to add up 100,000 of these takes less than to count 6,000 slots
+        has[slots] = True
+        return has, weight
 
     def norms(self, asked: int) -> NDArray[np.float64]:
         """Return what damps the counts of each slot in a query of *asked* words: the more, the longer its record; not to be changed."""

@@ -85,7 +85,7 @@ EVERYDAY: Final = frozenset(
 
 
 _MEMO_LIMIT: Final = 60_000
-_RECORDS: Final = 1024  # that are kept as they were read, some 4 kB each
+_RECORDS: Final = 512  # that are kept as they were read, some 4 kB each
 _HASH_DIGITS: Final = 7
 
 STOP_WORDS: Final = frozenset(

@@ -49,15 +49,14 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     folder = given.get("in").strip("/")
     names = folder.split("/") if folder else []
     above = [("all", ""), *((name, "/".join(names[: number + 1])) for number, name in enumerate(names))]
-    makers = [(memory, make) for memory, make in shelf.look(project).pairs() if not memory.archived_at]
-    live = [memory for memory, _ in makers]
+    live = [memory for memory in shelf.look(project).memories if not memory.archived_at]
     places = list_places(live, folder)
     if root := project.layout.root:
         for place in places[:_PLACES]:
             place.stale = citations.find_stale(sorted(place.texts)[:_TEXTS], root)
     links = list_links(live)[:_LINKS]
     wanted = {id_ for one, _, other in links for id_ in (one, other)}
-    ends = {memory.id: make() for memory, make in makers if memory.id in wanted}
+    ends = {memory.id: make() for memory, make in shelf.look(project).pairs() if memory.id in wanted}
     view = {
         "folder": folder,
         "above": [(name, pages.address("/map", {"in": path})) for name, path in above],
