@@ -319,7 +319,7 @@ def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
 
 
 def _make_pair(name: str, why: str, entry: Entry, other: Entry | None) -> Card:
-    actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep only the other: {_FORGET}"}
+    actions: dict[Action, str] = {"approve": "both stay", "edit": _EDIT, "reject": f"keep only the other: {_FORGET}"}
     if other:
         actions["supersede"] = "let it replace the other, which is archived"
     if other and other.scope == entry.scope:  # what is private is never put into what is not

@@ -60,7 +60,7 @@ def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
         if anchors.is_inside(anchors.fixed_path(anchor), root):
             tell = explain if len(found) < _ASKED else anchors.explain_change
             found += filter(None, [tell(anchor, root)])
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def is_gone(texts: Iterable[str], root: Path) -> bool:

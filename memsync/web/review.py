@@ -137,7 +137,8 @@ def _list_rows(
     for name in names:
         is_shown = queue.is_same(name, shown.name)
         if card := shown if is_shown else queue.read_card(project, name):
-            yield link_to_card(name, asked), _WORDS[card.kind], card.text, is_shown
+            text = card.why if card.kind == "skill" else card.text  # which is a patch
+            yield link_to_card(name, asked), _WORDS[card.kind], text, is_shown
 
 
 def _list_groups(

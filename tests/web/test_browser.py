@@ -16,6 +16,7 @@ from running import running, serving
 
 from memsync import Memsync
 from memsync.agents.session import RecallSession
+from memsync.cli.app import run
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.records import Memory
@@ -432,3 +433,13 @@ def change_many_and_take_that_back(day: Day) -> None:
     day.do("a", until="text=done")
     day.do("u", until="text=as before")
     day.end("change many, and take it back")
+
+
+def test_a_report_begins_on_its_first_screen(repo, line, chromium, tmp_path, monkeypatch):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    monkeypatch.chdir(repo.root)
+    assert run(["ui", "--export", str(tmp_path / "report.html")]) == 0
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    assert page.locator("h1").bounding_box()["y"] < 100
+    page.close()

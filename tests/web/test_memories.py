@@ -112,6 +112,21 @@ def test_a_search_shows_where_the_score_comes_from_and_does_not_count_as_a_use(s
     assert "recalled 1×" not in some.get("/memories").text
 
 
+def test_a_search_that_nothing_fits_says_so_above_the_weak_matches(some):
+    assert "Nothing fits" not in some.get("/memories", q="node").text
+    assert (
+        "Nothing fits well; weak matches: 1"
+        in some.get("/memories", q="alone at the lighthouse of the northern coast with a lamp").text
+    )
+
+
+def test_the_title_of_a_long_memory_is_its_first_line(repo, line, browse):
+    repo.write_memories(line("mm-aaaaaa", "Release steps\n\n1. Tag it"))
+    assert (
+        browse(repo.root).get("/memory", id="mm-aaaaaa").said.count("Release steps") == 1
+    )  # and not with what follows
+
+
 def test_a_long_list_comes_in_parts_that_lead_to_each_other(repo, line, browse):
     repo.write_memories("".join(line(f"mm-{n:06d}", f"{WORDS[n % 10]} is number {n}") for n in range(120)))
     desk, seen, path = browse(repo.root), [], "/memories"

@@ -90,6 +90,14 @@ def test_a_card_shows_both_texts_with_what_differs(some):
     assert "1 of 2" in page.text
 
 
+def test_the_queue_names_a_skill_that_was_learned_and_not_its_patch(repo, desk):
+    with Memsync.open(repo.root) as project:
+        Candidates(project).propose_skill("deploy", b"---\nname: deploy\ndescription: How to deploy\n---\n\nSlowly.\n")
+    text = desk.get("/review", kind="skill").text
+    assert text.count("the skill deploy") == 2  # of the card, and of its row
+    assert text.count("--- deploy/SKILL.md") == 1
+
+
 def test_a_text_that_was_typed_is_written_or_kept_when_it_is_refused(repo, some):
     page = some.get("/review", kind="candidate")
     refused = press(some, page, "merge", text="the key is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")

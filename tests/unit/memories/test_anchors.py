@@ -104,6 +104,13 @@ def test_a_pinned_file_is_out_of_date_when_its_text_changes_and_not_its_line_end
     assert citations.find_stale([pin], repo.root) == ("src/client.py is gone",)
 
 
+def test_a_file_that_is_gone_is_told_once_however_many_anchors_name_it(repo):
+    assert citations.find_stale(["src/old.py", "src/old.py#one", "src/b.py"], repo.root) == (
+        "src/old.py is gone",
+        "src/b.py is gone",
+    )
+
+
 def test_the_pin_is_the_name_that_git_gives_the_contents(code, repo):
     assert anchors.parse(anchors.pin("src/client.py", repo.root)).blob == repo.git("hash-object", str(code))[:12]
 
