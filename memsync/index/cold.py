@@ -11,12 +11,14 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from heapq import nlargest
 from itertools import chain
 from math import sqrt
 from operator import mul
+from struct import iter_unpack
 from typing import Final
 
-from memsync.index.database import Database, pack, signed, unpack, unseal
+from memsync.index.database import Database, pack, signed, unpack, unseal_all
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.query import Query, parse
@@ -120,7 +122,7 @@ class Cold:
         for part in (semantic, placed):
             total |= {slot: total.get(slot, 0.0) + x for slot, x in part.items()}
         return Candidates(
-            ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
+            ordered=sorted([(x, slot) for slot, x in total.items() if x > 0], reverse=True),
             record=self._record,
             parts=lambda slot: Parts(
                 lexical.get(slot, 0.0), semantic.get(slot, 0.0), identifier.get(slot, 0.0), place=placed.get(slot, 0.0)
@@ -242,12 +244,12 @@ class Cold:
         vector, scale = asked
         unrelated = self._meaning.unrelated
         scales, _ = self._signs
-        best = max(min(sorted(wordy.values())[-SIEVED:], default=0.0), _TINY)
+        best = max(min(nlargest(SIEVED, wordy.values()), default=0.0), _TINY)
         chosen = self._near(vector).union(slot for slot, x in wordy.items() if x >= best and slot in scales)
         wanted = ", ".join(map(str, sorted(chosen)))
         rows = self._ask(f"SELECT slot, numbers FROM vector WHERE slot IN ({wanted})").fetchall()
         found = {}
-        for (slot, _), dot in zip(rows, multiply(vector, b"".join(unseal(one) for _, one in rows)), strict=True):
+        for (slot, _), dot in zip(rows, multiply(vector, b"".join(unseal_all([one for _, one in rows]))), strict=True):
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
                 found[slot] = weight * like
@@ -258,8 +260,8 @@ class Cold:
         """The scale of the vector of each slot that has one, and its sign bits in the same order."""
         shapes, step = self._shapes, self._shapes.step
         scales = {slot: scale for slot, scale in zip(shapes.slots, shapes.scales, strict=True) if scale}
-        starts = range(0, len(shapes.signs), step or 1)
-        return scales, [int.from_bytes(shapes.signs[at : at + step], "big") for at in starts]
+        signs = iter_unpack(f"{step}s", shapes.signs) if step else ()
+        return scales, [int.from_bytes(bits, "big") for (bits,) in signs]
 
     def _near(self, vector: Sequence[int]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""
