@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from difflib import Match, SequenceMatcher
+from difflib import SequenceMatcher, unified_diff
 from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
@@ -19,11 +18,8 @@ _MANY: Final = 3_000  # words, beyond which whole lines are compared: comparing 
 _MOST: Final = (
     300_000  # pairs of equal words or lines, which take 60 ms; of a text of blank lines each is one with each
 )
-_HUNK: Final = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@$")
-_MOST_LINES: Final = 100_000  # pairs of equal lines that are looked at in one pass
-_STEPS: Final = 5_000_000  # lines and pairs of all passes, one for each block that both have: about a second
+_MOST_LINES: Final = 4_000  # of both texts: difflib looks at each several times
 _BETWEEN: Final = ", "  # the entries of a list; one that has it in an entry is spelled as JSON
-_POPULAR: Final = 200  # lines, from which on difflib passes over those that are more than a hundredth of them
 
 
 class Piece(NamedTuple):
@@ -103,74 +99,19 @@ def _pieces_of(old: str, new: str) -> Iterator[Piece]:
 def diff_lines(before: Sequence[str], after: Sequence[str], *, context: int) -> list[str]:
     """Return the hunks of a unified diff of two lists of lines with *context* lines around what differs, without the names of files.
 
-    What would take too long is first compared without what both begin and end with, then shown as one change.
+    Of more lines than can be compared in a few seconds, what lies between those that both begin and end with is one change.
     """
-    with suppress(_TooMuchError):
-        return list(_list_hunks(before, after, context))
+    if len(before) + len(after) <= _MOST_LINES:
+        return list(unified_diff(before, after, n=context, lineterm=""))[2:]
     head = count_same(before, after)
     tail = count_same(reversed(before[head:]), reversed(after[head:]))
-    skip, spare = max(0, head - context), max(0, tail - context)
-    one, two = before[skip : len(before) - spare], after[skip : len(after) - spare]
-    with suppress(_TooMuchError):
-        return [_shift(row, skip) for row in _list_hunks(one, two, context)]
-    first, last = head - skip, tail - spare
+    if head + tail == len(before) == len(after):
+        return []
+    skip, first, last = max(0, head - context), min(head, context), min(tail, context)
+    one, two = before[skip : len(before) - tail + last], after[skip : len(after) - tail + last]
     rows = [f"@@ -{skip + 1},{len(one)} +{skip + 1},{len(two)} @@", *(f" {row}" for row in one[:first])]
     rows += [f"-{row}" for row in one[first : len(one) - last]] + [f"+{row}" for row in two[first : len(two) - last]]
     return [*rows, *(f" {row}" for row in one[len(one) - last :])]
-
-
-class _TooMuchError(Exception):
-    """Comparing two texts would take too long."""
-
-
-class _Matcher(SequenceMatcher[str]):
-    """Compares lines as `difflib.unified_diff` does, within `_MOST_LINES` and `_STEPS`.
-
-    Raises:
-        _TooMuchError: as soon as that is not enough.
-    """
-
-    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
-        pairs = _count_line_pairs(before, after)
-        if pairs > _MOST_LINES:
-            raise _TooMuchError
-        self._lines, self._steps = len(before), 0.0
-        self._cost = 1 + pairs / max(len(before), 1)  # of a line in a pass
-        super().__init__(None, before, after)
-
-    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        self._steps += self._cost * ((self._lines if ahi is None else ahi) - alo)
-        if self._steps > _STEPS:
-            raise _TooMuchError
-        return super().find_longest_match(alo, ahi, blo, bhi)
-
-
-def _list_hunks(before: Sequence[str], after: Sequence[str], context: int) -> Iterator[str]:
-    for group in _Matcher(before, after).get_grouped_opcodes(context):
-        (_, start, _, to, _), (_, _, end, _, until) = group[0], group[-1]
-        yield f"@@ -{_describe(start, end)} +{_describe(to, until)} @@"
-        for kind, one, other, first, last in group:
-            if kind == "equal":
-                yield from (f" {row}" for row in before[one:other])
-            else:
-                yield from (f"-{row}" for row in before[one:other])
-                yield from (f"+{row}" for row in after[first:last])
-
-
-def _describe(start: int, end: int) -> str:
-    """Return a range of lines as a hunk names it: by the first, or the one before where there is none, and how many."""
-    size = end - start
-    return f"{start + 1}" if size == 1 else f"{start + (size > 0)},{size}"
-
-
-def _shift(row: str, lines: int) -> str:
-    return _HUNK.sub(lambda found: f"@@ -{int(found[1]) + lines}{found[2]} +{int(found[3]) + lines}{found[4]} @@", row)
-
-
-def _count_line_pairs(before: Sequence[str], after: Sequence[str]) -> int:
-    counts, limit = Counter(after), len(after) // 100 + 1
-    is_long = len(after) >= _POPULAR
-    return sum(count * counts[row] for row, count in Counter(before).items() if not (is_long and counts[row] > limit))
 
 
 def readable(data: bytes) -> bytes:
