@@ -20,8 +20,8 @@ from memsync.learn.candidates import Candidates
 from memsync.memories.counts import StoreStatus
 from memsync.memories.project import Project
 from memsync.memories.results import as_json
-from memsync.memories.sharing import Synced
-from memsync.memories.sharing import sync as run
+from memsync.memories.syncing import Synced
+from memsync.memories.syncing import sync as run
 from memsync.records import short_id
 from memsync.setup import installing
 from memsync.setup.client_status import ClientStatus, check_server, survey

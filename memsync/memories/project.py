@@ -211,7 +211,7 @@ class Project:
             self.screening.save()
         if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
             from memsync.memories.reach import note_known
-            from memsync.memories.sharing import export_written
+            from memsync.memories.syncing import export_written
 
             note_known(self)
             export_written(self, written)

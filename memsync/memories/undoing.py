@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from memsync.errors import InvalidMemory, MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
+from memsync.memories import sharing
 from memsync.memories.edits import expect_write
 from memsync.memories.journal import Change
 from memsync.memories.results import Entry
@@ -226,8 +227,6 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
     lines = _find_lines(project, command, [step for step in rest if step.after])
     for id_, scope in moved.items():
         project.store_to_write(scope)
-        from memsync.memories import sharing
-
         entry = project.get(id_)
         _keep_versions(project, entry, scope, others)
         sharing.move(project, [entry], scope)

@@ -10,7 +10,7 @@ from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.format.textdiff import diff_lines
 from memsync.git import history, stage
 from memsync.janitor import queue
-from memsync.memories import events, log, sharing
+from memsync.memories import events, log, syncing
 from memsync.memories.diff import Difference, SkillChange, difference
 from memsync.memories.events import Event, files_of
 from memsync.memories.project import Project
@@ -181,7 +181,7 @@ def unstage(project: Project, given: Given) -> Done:
 @routes.writes("/branch/resolve")
 def resolve(project: Project, given: Given) -> Done:
     """Write the memory file clean that git left in conflict, and stage it: both texts of a conflict are kept."""
-    done = sharing.sync(project, take_in=False)
+    done = syncing.sync(project, take_in=False)
     if done.held:
         raise MemsyncError(f"the memory file was not resolved: {done.held}")
     return Done("the memory file is whole again, and staged", _link(given), [pages.command("sync", "--export")])

@@ -7,7 +7,7 @@ from doing import committed, edit, forget, remember, said, shown
 from helpers import memory_line, memsync
 
 from memsync import Memsync
-from memsync.memories.sharing import sync
+from memsync.memories.syncing import sync
 from memsync.setup.doctor import examine
 from memsync.setup.repository import set_value
 from memsync.store.config import load

@@ -18,7 +18,7 @@ from ledger import Shown
 
 from memsync import Memsync
 from memsync.git.install import install
-from memsync.memories.sharing import sync
+from memsync.memories.syncing import sync
 from memsync.setup.doctor import fix_findings
 from memsync.setup.installing import init
 from memsync.store.local_history import take_over

@@ -27,7 +27,7 @@ from moments import DEEDS, append_by_hand, happening
 
 from memsync import Memsync
 from memsync.errors import MemsyncError, StoreError
-from memsync.memories.sharing import sync
+from memsync.memories.syncing import sync
 
 # Seconds between two deeds: a quick hand, and a vandal that hits every write.
 HAND_PACE = 0.02

@@ -24,7 +24,7 @@ from memsync import Memsync
 from memsync.git.install import install
 from memsync.memories.lost import bring_back as restore_lost
 from memsync.memories.lost import find_lost, find_returned
-from memsync.memories.sharing import sync
+from memsync.memories.syncing import sync
 from memsync.setup.repository import init
 from memsync.store.places import locate
 

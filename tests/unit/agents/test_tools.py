@@ -18,7 +18,7 @@ from memsync.agents.sessions import list_sessions
 from memsync.agents.toolcall import ToolCall
 from memsync.clients import facts
 from memsync.memories import lookup
-from memsync.memories.sharing import sync
+from memsync.memories.syncing import sync
 from memsync.skills import check
 
 CODE = "class Client:\n    def send(self):\n        return 1\n\n    def stop(self):\n        return 2\n"
