@@ -1,6 +1,6 @@
 """Doing what a person decided about a card of the queue, and taking it back.
 
-What was done is noted in the local files, by ids and seals: `undo` takes the
+What was done is noted in the local files, by ids and hashes: `undo` takes the
 texts of memories from the local history. `purge` drops the notes of its ids.
 """
 
@@ -16,7 +16,6 @@ from memsync.errors import Changed, MemsyncError, Remedy, UsageError
 from memsync.format import codec, jsonl
 from memsync.janitor import review, runs
 from memsync.janitor.likely import keep_apart
-from memsync.janitor.plan import seal
 from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, make_proposal, make_record
@@ -25,7 +24,7 @@ from memsync.memories import edits, sharing, undoing
 from memsync.memories.project import Project
 from memsync.memories.purging import leave_statements
 from memsync.memories.results import Remembered
-from memsync.records import Memory, Scope, short_id, shown_id, tick
+from memsync.records import Memory, Scope, short_id, shown_id
 from memsync.store import files, local_history
 from memsync.store.lock import lock
 from memsync.system.limits import read_object
@@ -69,7 +68,7 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
     try:
         said = _DO[card.kind](project, card, action, text, note)
     finally:  # what failed half-way can be taken back as well
-        note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _list_all(project))
+        note["touched"] = [] if note.keys() & {"moved", "run"} else undoing.compare(before, _list_all(project))
         if said or note["touched"] or note.get("run"):
             _write(project, [*_read_log(project), note][-_KEPT:])
     proposal = note.get("proposal", "").encode()
@@ -103,16 +102,6 @@ def take_as_known(project: Project, names: Sequence[str]) -> Decision:
 def _list_all(project: Project) -> Mapping[tuple[Scope, str], Memory]:
     project.stores.refresh()
     return {(scope, id_): memory for scope, store in project.stores.items() for id_, memory in store.memories().items()}
-
-
-def _compare(before: Mapping[tuple[Scope, str], Memory], after: Mapping[tuple[Scope, str], Memory]) -> list[list[str]]:
-    """Return what a decision did to memories: the store, the id, and the seals of what it was and of what it is; "": nothing."""
-    touched = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    return [[scope, id_, _seal(before.get((scope, id_))), _seal(after.get((scope, id_)))] for scope, id_ in touched]
-
-
-def _seal(memory: Memory | None) -> str:
-    return seal(memory) if memory else ""
 
 
 def _decide_memory(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -318,7 +307,7 @@ def undo(project: Project, name: str = "") -> Decision:
         why = "something else was decided since, so nothing was taken back; "
         raise MemsyncError(why, Remedy("review", "--undo"), " takes back the last decision")
     _write(project, notes[:-1])
-    _undo_memories(project, note.get("touched", []))
+    undoing.take_back(project, "review", [undoing.Step(*row) for row in note.get("touched", [])])
     _undo_rest(project, note)
     kind, _, id_ = note["name"].rpartition(":")
     said = f"took back: {note['action']} of {shown_id(id_) if kind == 'skill' else short_id(id_)}"
@@ -344,28 +333,6 @@ def undo_command(project: Project, ref: str = "", *, again: bool = False) -> und
         _undo_rest(project, notes[-1])
     undoing.begin_command(project)
     return done
-
-
-def _undo_memories(project: Project, touched: list[list[Any]]) -> None:
-    project.stores.refresh()
-    earlier = {}
-    for scope, id_, was, now in touched:
-        store = project.store_to_write(scope)
-        if _seal(store.get(id_)) != now:
-            raise Changed(short_id(id_))
-        versions = local_history.find_versions(store.place.local, id_) if was else []
-        earlier[scope, id_] = next((line.raw for line in versions if _seal(line.memory) == was), b"")
-        if was and not earlier[scope, id_]:
-            raise MemsyncError(f"the local history has nothing of {short_id(id_)} any more")
-    for (scope, id_), raw in reversed(earlier.items()):
-        store = project.store_to_write(scope)
-        with store.writing():
-            now = store.get(id_)
-            later = tick(project.clock(), now.written_at if now else None)
-            if raw:
-                store.restore(id_, later, raw=raw)
-            else:
-                store.remove([id_], later)
 
 
 def _undo_rest(project: Project, note: Note) -> None:

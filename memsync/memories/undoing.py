@@ -12,13 +12,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from memsync.errors import InvalidMemory, MemsyncError, Remedy, StoreError
+from memsync.errors import Changed, InvalidMemory, MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
 from memsync.memories import sharing
 from memsync.memories.edits import expect_write
 from memsync.memories.journal import Change
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Memory, Scope, as_scope, format_time, shown_id, tick
+from memsync.records import SCOPES, Memory, Scope, as_scope, format_time, short_id, shown_id, tick
 from memsync.store import files, local_history
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
@@ -185,6 +185,26 @@ def undo(project: Project, ref: str = "", *, again: bool = False) -> Undone:
     told = [f"{shown_id(id_)} was changed since and stays as it is" for id_ in left]
     proposals = () if left else tuple(change.proposal for change in last.changes if change.proposal)
     return done._replace(left=(*told, *last.ways), proposals=proposals)
+
+
+def compare(before: Mapping[tuple[Scope, str], Memory], after: Mapping[tuple[Scope, str], Memory]) -> list[Step]:
+    """Return what became of each memory that is another one *after* than *before*."""
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    hashes = zip(_hash_all(map(before.get, keys)), _hash_all(map(after.get, keys)), strict=True)
+    return [Step(*key, *both) for key, both in zip(keys, hashes, strict=True)]
+
+
+def take_back(project: Project, words: str, steps: Sequence[Step]) -> None:
+    """Bring the memories that the command *words* changed by *steps* back to what they were; all of them, or none.
+
+    Raises:
+        Changed: one of them was changed since.
+        MemsyncError: this machine no longer keeps one of them as it was.
+    """
+    back = [step._replace(before=step.after, after=step.before) for step in steps]
+    if changed := _find_changed(project, back):
+        raise Changed(short_id(changed[0]))
+    _go(project, Command(words, "", ()), back, ())
 
 
 def _choose(commands: Sequence[Command], ref: str, *, again: bool) -> Command:
