@@ -29,7 +29,7 @@ def rows() -> Iterator[tuple[str, ...]]:
     groups: dict[str, list[Suite]] = {}
     for path in sorted(path for path in _OWN.iterdir() if path.is_dir()):
         suite = read_suite(path)
-        groups |= {path.name: [suite], f"{path.name}, with cues": [_add_cues(suite, path / "cues.jsonl")]}
+        groups |= {path.name: [suite], f"{path.name}, with cues": [add_cues(suite, path / "cues.jsonl")]}
     if data := os.environ.get("MEMSYNC_DATA"):
         for path in sorted(path.parent for path in Path(data).rglob("queries.jsonl")):
             suite = read_suite(path)
@@ -43,7 +43,7 @@ def rows() -> Iterator[tuple[str, ...]]:
             yield (name, kind, str(figures["n"]), *(_shown(figures.get(column)) for column in _COLUMNS))
 
 
-def _add_cues(suite: Suite, path: Path) -> Suite:
+def add_cues(suite: Suite, path: Path) -> Suite:
     """Return *suite* with the cues that a writer gave its records, who saw nothing else."""
     cues = {value["id"]: tuple(value["cues"]) for _, value in objects(path)}
     return replace(suite, records=[memory._replace(cues=cues.get(memory.id, ())) for memory in suite.records])
