@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.agents.injection import Rules, drop_copies
-from memsync.memories.filters import SURE, least_confidence
+from memsync.memories.filters import least_confidence
 from memsync.memories.links import links_of
 from memsync.memories.newer import share_most_words
 from memsync.memories.results import Entry, Hit, is_newer
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 TOLD: Final = 0.65  # share of a text's words in the lines above it together, from which it tells nothing new
 FIRST: Final = 2  # lines that go by the order of the ranking; the others are the surest
-FRONT: Final = 0.5  # share of the surest one's confidence from which the first of the ranking is given beside it
 _LINKED: Final = 2
 _RELATIONS: Final = {"because": "the reason for {}", "needs": "{} needs it", "see": "see also, for {}"}
 
@@ -33,7 +32,7 @@ class Line(NamedTuple):
 def choose_lines(
     hits: Sequence[Hit], *, floor: float, limit: int, is_withheld: Callable[[Hit], object]
 ) -> tuple[Line, ...]:
-    """Return at most *limit* lines of *hits*: several, the FIRST in their order, then the surest; the surest alone; or none.
+    """Return at most *limit* lines of *hits*: the FIRST in their order, then the surest; none where none is sure.
 
     What is *withheld* opens no gate. It is asked about as few hits as can be, because it reads them.
     """
@@ -42,11 +41,7 @@ def choose_lines(
     if surest is None:
         return ()
     least = least_confidence(surest.confidence, floor)
-    near = [hit for hit in hits if hit.confidence >= least]
-    if surest.confidence < SURE * floor:
-        return _fold(near, min(limit, 1), is_withheld)
-    if max(floor, FRONT * surest.confidence) <= hits[0].confidence < least:
-        near.insert(0, hits[0])
+    near = [hit for at, hit in enumerate(hits) if hit.confidence >= (least if at else floor)]
     near[FIRST:] = sorted(near[FIRST:], key=lambda hit: -hit.confidence)
     return _fold(near, limit, is_withheld)
 

@@ -38,10 +38,8 @@ def fade(importance: float, idle: float, settings: Settings) -> float:
 
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
-SURE: Final = 1.1  # times the floor, from which more is given than the surest memory alone
 PARTIAL: Final = 0.8  # of the confidence in what a part of a prompt finds
-NEAR: Final = 0.65  # share of the surest memory's confidence that another one needs
-CERTAIN: Final = 0.57  # confidence that is enough beside any
+NEAR: Final = 0.6  # share of the surest memory's confidence that another one needs
 
 Order = Callable[[Entry], float]  # what is less comes first
 
@@ -180,12 +178,9 @@ def together(found: Sequence[Recall]) -> Recall:
 def least_confidence(surest: float, floor: float) -> float:
     """Return the confidence from which a hit is given to an agent unasked, beside one that is the *surest*.
 
-    Nothing is given where that is below the *floor*, and the surest alone where it is not much above. Otherwise
-    another one must reach the floor itself, and come near the surest or be CERTAIN.
+    Nothing is given where that is below the *floor*. Another one must reach the floor itself, and come near the surest.
     """
-    if surest < floor:
-        return inf
-    return surest if surest < SURE * floor else max(floor, min(CERTAIN, NEAR * surest))
+    return inf if surest < floor else max(floor, NEAR * surest)
 
 
 def sort_by_importance(entries: Iterable[Entry], order: Order | None = None) -> list[Entry]:

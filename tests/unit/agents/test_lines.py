@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from memsync.agents.lines import choose_lines, notes_of
 from memsync.index.terms import term_key
-from memsync.memories.filters import CERTAIN, NEAR, SURE
+from memsync.memories.filters import NEAR
 from memsync.memories.results import Hit
 from memsync.records import Memory
 
@@ -31,14 +31,13 @@ def chosen(*hits: Hit, limit: int = 5, withheld: str = "") -> list[str]:
     return [line.hit.id for line in lines]
 
 
-def test_below_the_floor_nothing_is_given_and_just_above_it_the_surest_alone():
+def test_below_the_floor_nothing_is_given_beside_a_surer_one_either():
     assert chosen(hit("a", FLOOR - 0.01), hit("b", 0.1)) == []
-    assert chosen(hit("a", FLOOR), hit("b", FLOOR + 0.01)) == ["b"]
-    assert chosen(hit("a", SURE * FLOOR), hit("b", FLOOR)) == ["a", "b"]
+    assert chosen(hit("a", FLOOR), hit("b", FLOOR + 0.01), hit("c", FLOOR - 0.01)) == ["a", "b"]
 
 
 def test_what_is_far_below_the_surest_ends_the_block_early_and_the_order_stays():
-    assert chosen(hit("a", 0.6), hit("b", 0.9), hit("c", CERTAIN - 0.01), hit("d", CERTAIN)) == ["a", "b", "d"]
+    assert chosen(hit("a", 0.6), hit("b", 0.9), hit("c", NEAR * 0.9 - 0.01), hit("d", NEAR * 0.9)) == ["a", "b", "d"]
     assert chosen(hit("a", 0.6), hit("b", NEAR * 0.6 - 0.01), hit("c", NEAR * 0.6)) == ["a", "c"]
     assert chosen(*(hit(letter, 0.9) for letter in "abcdefg")) == [*"abcde"]
 
@@ -48,10 +47,9 @@ def test_the_first_two_go_by_the_ranking_and_the_other_places_to_the_surest():
     assert [chosen(*falling, limit=limit) for limit in (1, 3)] == [["a"], ["a", "b", "d"]]
 
 
-def test_the_first_of_the_ranking_stands_beside_a_surer_one_from_half_of_its_confidence():
+def test_the_first_of_the_ranking_stands_beside_a_surer_one_from_the_floor_on():
     surer = hit("b", 0.9)
-    assert [chosen(hit("a", sure), surer) for sure in (0.44, 0.46)] == [["b"], ["a", "b"]]
-    assert chosen(hit("a", FLOOR - 0.01), hit("b", 0.6)) == ["b"]  # half as sure, and weak all the same
+    assert [chosen(hit("a", sure), surer) for sure in (FLOOR - 0.01, FLOOR)] == [["b"], ["a", "b"]]
     assert chosen(hit("a", 0.46), surer, withheld="a") == ["b"]
 
 
