@@ -125,7 +125,7 @@ def _load(hub: Hub, server: Embedded, said: Sequence[str], rows_of: str) -> Iter
         f"{1000 * spent / len(said):.2f} ms of the processor a record",
     )
     begun, spent = time.perf_counter(), Processor(server).seconds()
-    loading.end(hub.database)
+    loading.end(hub.database, of_all=True)
     ended, spent = time.perf_counter() - begun, Processor(server).seconds() - spent
     yield (
         "indexes and counts at the end, seconds on the clock",

@@ -39,7 +39,9 @@ SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _CI: Final = frozenset({"push"})
 _BURST: Final = 30
 _TRACKED: Final = 100_000  # tokens and addresses that are counted at once
-_KNOWN: Final = OPEN | {"/v1/search", "/v1/repositories", "/v1/push", "/metrics", "/mcp"}
+_KNOWN: Final = (
+    OPEN | OPEN_PAGES | PAGES | DESCRIBED | {"/v1/search", "/v1/repositories", "/v1/push", "/metrics", "/mcp"}
+)
 
 
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds of a request
@@ -198,7 +200,7 @@ class Door:
 
     def _note(self, scope: Scope, status: int, seconds: float, bearer: access.Bearer | None) -> None:
         path = scope["path"].rstrip("/")
-        path = path if path in _KNOWN else "other"
+        path = (path or "/") if path in _KNOWN else "other"
         self._meter.count(path, status, seconds)
         row: dict[str, Any] = {
             "path": path,

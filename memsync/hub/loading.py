@@ -59,8 +59,10 @@ def begin(connection: Connection[Any], *, expected: int) -> bool:
     return True
 
 
-def end(database: Database) -> None:
+def end(database: Database, *, of_all: bool) -> None:
     """End a first load, also one that another process was killed in: count, learn the words, and build the indexes.
+
+    A sync *of_all* is noted: what a webhook had synced says nothing of the others.
 
     Raises:
         HubError
@@ -78,8 +80,9 @@ def end(database: Database) -> None:
             connection.execute("delete from meta where key = %s", [LOADING])
             connection.execute("analyze")
         connection.execute(
-            "insert into meta values ('synced_at', to_char(now() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
-            " on conflict (key) do update set value = excluded.value"
+            "insert into meta select 'synced_at', to_char(now() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+            " where %s on conflict (key) do update set value = excluded.value",
+            [of_all],
         )
 
 

@@ -220,7 +220,7 @@ def sync(
             is_lost.set()
             workers.shutdown(wait=False, cancel_futures=True)
             raise
-    loading.end(database)
+    loading.end(database, of_all=not refs)
     fill_vectors(database, meaning)
     return sorted(outcomes, key=lambda outcome: outcome.name)
 

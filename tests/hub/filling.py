@@ -38,9 +38,9 @@ def give(hub: Hub, to: str, *repos: GitRepo, lasting: timedelta | None = None) -
         access.grant(connection, who, [known[str(repo.root)] for repo in repos], lasting=lasting, source="test")
 
 
-def refresh(hub: Hub) -> list[sync.Outcome]:
-    """Sync without waiting between tries."""
-    return sync.sync(hub.database, hub.meaning, wait=lambda _: None)
+def refresh(hub: Hub, *refs: str) -> list[sync.Outcome]:
+    """Sync all, or *refs*, without waiting between tries."""
+    return sync.sync(hub.database, hub.meaning, refs=refs, wait=lambda _: None)
 
 
 def texts(found: HubRecall) -> list[str]:

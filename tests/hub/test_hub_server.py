@@ -352,7 +352,11 @@ def test_what_is_due_is_counted_until_any_sync_has_looked(hub, make, serve):
         note_due(connection, [one.id for one in sync.list_known(connection)])
         (at,) = connection.execute("select extract(epoch from now())::float8").fetchone()
     assert count() == [1, pytest.approx(at, abs=1e-3)]  # the other one waits for the hold to end
-    refresh(hub)
+    whole = hub.status()["synced_at"]
+    assert refresh(hub, str(repo.root))
     assert count() == [0, 0]
+    assert hub.status()["synced_at"] == whole, "one repository says nothing of the others"
+    refresh(hub)
+    assert hub.status()["synced_at"] > whole
     with hub.database.writing() as connection:
         assert connection.execute("select count(*) from due").fetchone() == (1,)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 from filling import bring, make_token
-from helpers import memory_line
+from helpers import memory_line, until
 
 from memsync.hub import access, questions
 
@@ -58,6 +58,8 @@ def test_each_sees_what_they_may_read_and_what_was_left_out_of_it(hub, served):
     assert "org/billing" not in page
     assert "billing needs docker" not in page
     assert (headers["Cache-Control"], "default-src 'none'" in headers["Content-Security-Policy"]) == ("no-store", True)
+    counted = 'memsync_hub_requests_total{path="/",status="200"}'
+    until(lambda: counted in served.ask("GET", "/metrics", token=make_token(hub, "alice", "metrics"))[1])
     token = make_token(hub, "alice")
     for path in ("/?q=%00", "/?q=%ED%A0%80", "/?q=" + "x" * 9_000):
         assert look(served, path, token)[0] == 200
