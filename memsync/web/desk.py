@@ -238,6 +238,7 @@ class Desk:
             "self": _find_self(request),
             "name": root.name,
             "form": self.keys.form,
+            "is_form": request.method == "POST",
             "changes": self.changes.count,
             "waits": self._waiting.count,
             "notice": self._notices.get(request.query_params.get("done", "")),

@@ -268,7 +268,8 @@ def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, 
     found = desk.client.get("/memory", params={"id": "mm-nobody"}, headers={"HX-Request": "true"})
     assert found.status_code == 200
     assert "no memory" in found.text
-    assert desk.client.get("/memory", params={"id": "mm-nobody"}).status_code == 404
+    page = desk.client.get("/memory", params={"id": "mm-nobody"})
+    assert (page.status_code, "<h1>Not shown</h1>" in page.text) == (404, True)
 
 
 def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, line):
