@@ -216,6 +216,7 @@ def replay(
     SESSIONS are transcripts (Claude Code, Codex, Gemini CLI, Copilot CLI, opencode export, SpecStory), folders of
     them, or git repositories with Entire's checkpoints. A repeat is a session with a failure that an earlier one had;
     a line about it is there from the end of that one. Nothing of a session is run, and nothing is written but OUT.
+    Run it in the repository of the sessions: which files there were is looked up in its history.
     docs/evaluation.md says what the figures mean. Without a flag all arms are played.
 
     \b
