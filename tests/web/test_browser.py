@@ -265,6 +265,8 @@ def test_each_of_ten_keys_in_a_row_decides_a_card_or_is_counted_as_not_taken_unt
     page.route("**/review/decide", lambda route: held.append(route), times=1)  # noqa: PLW0108 - it is looked into
     press(page, "a a a a")  # the answer to the first one is not there yet
     assert page.get_by_role("status").get_by_text("3 keys not taken").is_visible()
+    while not held:  # the browser has sent it, and we hear of it only while we wait
+        page.wait_for_timeout(10)
     held[0].continue_()
     for _ in range(6):
         page.keyboard.press("a")
