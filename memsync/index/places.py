@@ -267,7 +267,7 @@ _ONE = "|".join(_CONSTRUCTS)
 _MENTION = rf"`({_ONE})`|\b(?i:an?|every|each|no) ({_ONE})\b|\b({_ONE}) (?:statement|block|expression|keyword)"
 _WRITTEN = rf"""(?m)^[ \t]*(?:[#*]|/\*).*|//.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`[^`\n]*`?|(?<![\w.$-])({_ONE})(?![\w$-])"""
 _ADVICE = re.compile(
-    r"\b(?=[upcrwtv])(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
+    r"\b(?<!when )(?<!if )(?<!you )(?<!they )(?<!before )(?<!after )(?:uses?|prefer|call|run|write|take|with|via)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[.;:!?]\s|\b(?:never|not|instead of|rather than|but)\b", re.IGNORECASE)
