@@ -127,7 +127,7 @@ def ui(port: int | None, no_open: bool, report: Path | None, against: str, *, fo
         return
     from memsync.web.serve import open_port
 
-    with open_port(Path(), port=port, opens=not no_open, say=click.echo) as (keys, listener):
+    with open_port(Path(), port=port, opens=not no_open, say=click.echo) as (layout, keys, listener):
         from memsync.web.server import run  # a browser waits meanwhile, on a port that listens already
 
-        run(Path(), keys, listener)
+        run(Path(), layout, keys, listener)

@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from memsync.errors import Remedy, UsageError
-from memsync.store.places import locate
+from memsync.store.places import Layout, locate
 from memsync.system import programs
 
 _FIRST: Final = 17_000  # of the ports that projects are given: below those that systems hand out themselves
@@ -53,8 +53,8 @@ class Keys:
 @contextmanager
 def open_port(
     start: Path, *, port: int | None, opens: bool, say: Callable[[str], None]
-) -> Iterator[tuple[Keys, socket.socket]]:
-    """Listen for the project that *start* is in, and yield its keys and the socket; *say* tells the address.
+) -> Iterator[tuple[Layout, Keys, socket.socket]]:
+    """Listen for the project that *start* is in, and yield where it is, its keys and the socket; *say* tells the address.
 
     Raises:
         UsageError: *port* is taken.
@@ -66,7 +66,7 @@ def open_port(
         say(keys.url)
         if opens and _has_screen():
             stack.enter_context(_opened(keys.url))
-        yield keys, listener
+        yield layout, keys, listener
 
 
 def listen(root: Path, port: int | None) -> socket.socket:

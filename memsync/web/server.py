@@ -23,7 +23,6 @@ from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.janitor.waiting import Waiting
 from memsync.memories.fingerprints import version_of_rules
-from memsync.store.places import locate
 from memsync.system.programs import give_back_what_is_freed
 from memsync.web import (
     atlas,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from memsync.memories.project import Project
+    from memsync.store.places import Layout
     from memsync.web.serve import Keys
 
 _PAGES: Final = (today, memories, edits, hub, past, review, branch, skills, sessions, atlas, health, export)
@@ -62,13 +62,13 @@ _GRACE: Final = 1  # seconds that a running answer has when we are told to end
 _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put in order
 
 
-def run(start: Path, keys: Keys, listener: socket.socket) -> None:
+def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     give_back_what_is_freed()
     live, changes, checkup = Live(start, face="at the desk", is_lean=True), Changes(), Checkup(start)
     threading.Thread(target=read_ahead, args=(live, checkup), daemon=True).start()
     try:
-        with make_watcher(locate(start), changes.add), Endpoint(live, kind="ui"):
+        with make_watcher(layout, changes.add), Endpoint(live, kind="ui"):
             asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
     finally:
         checkup.end()
